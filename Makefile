@@ -1,0 +1,47 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+# The data sets lie beside the checkout here and in CI; elsewhere set the variable,
+# or leave it: what needs a data set that is not there skips and says so.
+export ONKEL_DATA_MIRROR ?= $(wildcard $(CURDIR)/../shared/data)
+
+.PHONY: help demo test lint bench setup clean
+
+help:
+	@echo "make demo   race all systems on two streams: a table and a picture"
+	@echo "make test   lint, types, import rules and tests"
+	@echo "make bench  the benchmarks, as tables"
+	@echo "make setup  the development environment in $(VENV)"
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp per set of extras, so that the demo does not wait for the test tools.
+$(VENV)/.race: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[race]"
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@ $(VENV)/.race
+
+setup: $(VENV)/.test
+
+demo: $(VENV)/.race
+	$(RUN) -m onkel.experiments.race --output results/demo
+
+test: lint
+	$(RUN) -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.test
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.race
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,33 @@
+"""Over budget, maintain with probability min(rate / t, 1).
+
+An infinite rate is a hard budget (BSGD), a rate of 0 none at all. One number is drawn
+for every insertion that exceeds the budget, whatever the probability, so that runs
+which differ only in the rate see the same draws.
+"""
+
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs, maintain
+from onkel.expansion import LookAhead, Model, Update, insert
+
+
+class Bernoulli(NamedTuple):
+    """When to maintain; `maintenance` knows how."""
+
+    limit: int
+    rate: float
+    hard_limit: int  # maintain beyond this size whatever the draw says
+    maintenance: Any
+
+
+@absorbs(Bernoulli)
+def _absorb(
+    budget: Bernoulli, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    insert(model, ahead, t, update)
+    head = model.head[0]
+    if head.count > budget.limit:
+        fires = rng.random() * head.t < budget.rate
+        if fires or head.count > budget.hard_limit:
+            maintain(budget.maintenance, model, ahead, t)
+            head.maintenance += 1

@@ -1,0 +1,24 @@
+"""Discard a centre at random, all alike, to make room for the newcomer (RBP)."""
+
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs
+from onkel.expansion import LookAhead, Model, Update, insert, replace
+
+
+class Discard(NamedTuple):
+    """A hard budget; the victim is never the newcomer."""
+
+    limit: int
+
+
+@absorbs(Discard)
+def _absorb(
+    budget: Discard, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    if head.count < budget.limit:
+        insert(model, ahead, t, update)
+        return
+    replace(model, ahead, t, int(rng.random() * head.count), update)
+    head.maintenance += 1

@@ -1,0 +1,13 @@
+"""The two questions a strategy answers; its type finds the answer.
+
+absorb(budget, model, ahead, t, update, rng)   row t proposes an update: take it in
+maintain(strategy, model, ahead, t)            the model is too large: make it smaller
+
+A strategy that decides both when and how answers `absorb`. One that only knows how,
+and leaves the when to another (see `bernoulli`), answers `maintain`.
+"""
+
+from onkel.compiled import choice
+
+absorb, absorbs = choice(position=0)
+maintain, maintains = choice(position=0)

@@ -1,0 +1,19 @@
+"""No budget: every update stays."""
+
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs
+from onkel.expansion import LookAhead, Model, Update, insert
+
+
+class Grow(NamedTuple):
+    """Keep everything; the caller sees to the room."""
+
+    limit: int = 0  # a NamedTuple without fields has no compiled type
+
+
+@absorbs(Grow)
+def _absorb(
+    budget: Grow, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    insert(model, ahead, t, update)

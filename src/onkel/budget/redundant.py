@@ -1,0 +1,56 @@
+"""Remove the centre that stays most correct without itself (Budget Perceptron).
+
+The victim is argmax_j y_j (f(c_j) - a_j k_jj); with several outputs, the largest
+Crammer-Singer margin of f without the centre's own share. The newcomer competes too.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import absorbs
+from onkel.compiled import inner
+from onkel.expansion import LookAhead, Model, Update, drop, insert, refresh
+
+# Scores are kept by adding and subtracting; this often they are computed afresh.
+REFRESH = 4096
+
+
+class Redundant(NamedTuple):
+    """A hard budget; declares the Gram matrix and the centres' scores."""
+
+    limit: int
+
+
+@inner
+def _margin_without_itself(model: Model, j: int) -> float:
+    kjj = model.diag[j]
+    if model.coef.shape[0] == 1:
+        f = model.scores[0, j] - model.coef[0, j] * kjj
+        return f if model.coef[0, j] > 0 else -f
+    own = model.label[j]
+    best = -np.inf
+    for o in range(model.coef.shape[0]):
+        if o != own:
+            best = max(best, model.scores[o, j] - model.coef[o, j] * kjj)
+    return model.scores[own, j] - model.coef[own, j] * kjj - best
+
+
+@absorbs(Redundant)
+def _absorb(
+    budget: Redundant, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    insert(model, ahead, t, update)
+    head = model.head[0]
+    if head.count <= budget.limit:
+        return
+    victim, largest = 0, -np.inf
+    for j in range(head.count):
+        margin = _margin_without_itself(model, j)
+        ties = margin == largest and model.birth[j] < model.birth[victim]
+        if margin > largest or ties:
+            victim, largest = j, margin
+    drop(model, ahead, t, victim)
+    head.maintenance += 1
+    if head.maintenance % REFRESH == 0:
+        refresh(model)

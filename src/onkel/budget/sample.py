@@ -1,0 +1,162 @@
+"""Sample the victim so that shrinkage stays unbiased, then clip (BOGD, BOGD++).
+
+Victim i0 is drawn from probabilities p. Dividing each survivor by 1 - p_i makes the
+expected model after the draw equal to the model before it. Finally no coefficient (with
+several outputs: no row norm) may exceed `cap`.
+
+Uniform: p_i = 1/B.
+Weighted: p_i = max(0, 1 - s u_i) with u_i = |a_i| sqrt(k_ii) and s such that the p_i
+sum to 1 (water-filling). Survivors with p_i > 0 all end with u = 1/s. The paper's
+s = (B-1)/sum(u) is what this gives when no p_i would be negative.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs
+from onkel.compiled import inner
+from onkel.expansion import (
+    LookAhead,
+    Model,
+    Update,
+    insert,
+    replace,
+    squared_norms,
+    stretch,
+)
+
+
+class Uniform(NamedTuple):
+    """A hard budget, every centre equally likely to leave."""
+
+    limit: int
+    cap: float
+
+
+class Weighted(NamedTuple):
+    """A hard budget, small coefficients more likely to leave (BOGD++)."""
+
+    limit: int
+    cap: float
+
+
+@inner
+def _magnitudes(model: Model, out: Any) -> None:
+    squared_norms(model, out)
+    for j in range(model.head[0].count):
+        out[j] = math.sqrt(out[j])
+
+
+@inner
+def _clipped(update: Update, cap: float) -> Update:
+    norm = abs(update.weight) * (1.0 if update.down < 0 else math.sqrt(2.0))
+    if norm <= cap:
+        return update
+    return Update(update.up, update.down, update.weight * cap / norm)
+
+
+@inner
+def waterfill(u: Any, size: int) -> float:
+    """Return s such that the sum of max(0, 1 - s u_i) is 1.
+
+    Entries with s u_i >= 1 get probability 0; leaving them out can only raise s, so
+    repeating that until nothing changes ends at the solution, without sorting. Zero
+    means that two or more entries are zero: they share the probability.
+    """
+    count, total, s = size, 0.0, 0.0
+    for j in range(size):
+        total += u[j]
+    while True:
+        if total <= 0.0:
+            return 0.0
+        s = (count - 1) / total
+        kept, kept_total = 0, 0.0
+        for j in range(size):
+            inside = s * u[j] < 1.0
+            kept += inside
+            kept_total += u[j] if inside else 0.0
+        if kept == count or kept < 2:
+            return s
+        count, total = kept, kept_total
+
+
+@inner
+def _draw(u: Any, size: int, s: float, number: float) -> int:
+    if s == 0.0:
+        zeros = 0
+        for j in range(size):
+            zeros += u[j] == 0
+        left = int(number * zeros)
+        for j in range(size):
+            if u[j] == 0:
+                if left == 0:
+                    return j
+                left -= 1
+    cumulative, last = 0.0, 0
+    for first in range(0, size, 64):
+        # Whole stretches first: a running sum over all entries would be a chain of
+        # dependent additions.
+        stop = min(first + 64, size)
+        total = 0.0
+        for j in range(first, stop):
+            total += max(0.0, 1.0 - s * u[j])
+        if cumulative + total <= number:
+            cumulative += total
+            continue
+        for j in range(first, stop):
+            p = max(0.0, 1.0 - s * u[j])
+            cumulative += p
+            if p > 0.0:
+                last = j
+            if cumulative > number:
+                return j
+    return last
+
+
+@absorbs(Uniform)
+def _absorb_uniform(
+    budget: Uniform, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    cap = budget.cap / head.factor
+    update = _clipped(update, cap)
+    if head.count < budget.limit:
+        insert(model, ahead, t, update)
+        return
+    victim = int(rng.random() * head.count)
+    factors = ahead.scratch
+    dtype = factors.dtype
+    _magnitudes(model, factors)
+    growth, highest = dtype.type(head.count / (head.count - 1)), dtype.type(cap)
+    for j in range(head.count):
+        grown = factors[j] * growth
+        factors[j] = growth if grown <= highest else highest / factors[j]
+    stretch(model, factors)
+    replace(model, ahead, t, victim, update)
+    head.maintenance += 1
+
+
+@absorbs(Weighted)
+def _absorb_weighted(
+    budget: Weighted, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    cap = budget.cap / head.factor
+    update = _clipped(update, cap)
+    if head.count < budget.limit:
+        insert(model, ahead, t, update)
+        return
+    u = ahead.scratch
+    _magnitudes(model, u)
+    for j in range(head.count):
+        u[j] *= math.sqrt(model.diag[j])
+    s = waterfill(u, head.count)
+    victim = _draw(u, head.count, s, rng.random())
+    for j in range(head.count):
+        # Magnitude after the draw over magnitude before it, both times sqrt(k_jj).
+        after = max(u[j], 1.0 / s) if s > 0.0 else u[j] * 1.0
+        after = min(after, cap * math.sqrt(model.diag[j]))
+        u[j] = after / u[j] if u[j] > 0 else 1.0
+    stretch(model, u)
+    replace(model, ahead, t, victim, update)
+    head.maintenance += 1

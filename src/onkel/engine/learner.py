@@ -1,0 +1,355 @@
+"""Learner: the state of a system, and the calls into the two phases.
+
+Everything that continues a run is here: coefficients, centres, counters, the
+strategy's own arrays and the generator of its draws. Memory to work in is made on
+demand and never saved.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that compiled code calls
+import scipy.sparse
+from threadpoolctl import ThreadpoolController
+
+from onkel.compiled import jit
+from onkel.engine import block, online
+from onkel.engine.block import Centers, Dense, Sparse, Workspace
+from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size
+from onkel.expansion import Model, allocate, relabelled, resized
+from onkel.rates import base
+
+# Rows handed to compiled code at a time; larger blocks would not be faster.
+CHUNK = 16384
+# Rows scored at a time: enough for the matrix product, few enough for the cache.
+TILE = 128
+SMALLEST_CAPACITY = 64
+# Kernel values of a block that the second-level cache can hold.
+CACHED_VALUES = 64 * 1024
+
+
+# The parts of `online.learn`, to be called from several threads.
+_prepare, _fill = jit(block.prepare), jit(block.fill)
+_walk, _settle = jit(online.walk), jit(block.settle)
+
+
+class ScoreOverflow(ArithmeticError):
+    """A score is no longer a finite number; `row` could not be learnt."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def learn_threaded(pool: ThreadPoolExecutor, parts: int) -> Callable[..., int]:
+    """`online.learn` with phase 1 of each block in several threads."""
+
+    def learn(
+        plan: Plan,
+        budget: Any,
+        model: Model,
+        centers: Centers,
+        rows: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray,
+        scores: np.ndarray,
+        block_size: int,
+        largest_size: int,
+        rng: np.random.Generator,
+        work: Workspace,
+    ) -> int:
+        done = 0
+        while done < len(y):
+            last = min(done + block_size, len(y))
+            size = int(model.head[0].count)
+            slots = min(size + last - done, largest_size)
+            if slots > len(model.diag):
+                return done
+            ahead, points = _prepare(plan.kernel, rows, done, last, slots, work)
+
+            def task(part: tuple[int, int]) -> None:
+                _fill(
+                    plan.kernel, rows, done, part, points, centers, size, ahead, work
+                )
+
+            list(pool.map(task, split(last - done, parts)))
+            learnt = _walk(
+                plan,
+                budget,
+                model,
+                ahead,
+                work.f,
+                y[done:last],
+                sample_weight[done:last],
+                scores[done:last],
+                rng,
+            )
+            _settle(rows, done, last, points, model.head[0].count, centers, work)
+            done += learnt
+            if done < last:
+                break
+        return done
+
+    return learn
+
+
+def split(rows: int, parts: int) -> list[tuple[int, int]]:
+    """Cut a number of rows into parts of nearly equal size.
+
+    Examples
+    --------
+    >>> split(5, 2)
+    [(0, 2), (2, 5)]
+    """
+    edges = [rows * i // parts for i in range(parts + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def _shared(n_jobs: int, task: Callable[[tuple[int, int]], Any], rows: int) -> None:
+    """Run a task, which holds no lock, on parts of the rows in as many threads."""
+    with ThreadPoolExecutor(n_jobs) as pool:
+        list(pool.map(task, split(rows, n_jobs)))
+
+
+class Learner:
+    """One model that learns.
+
+    Parameters
+    ----------
+    plan, budget
+        The system.
+    outputs, features
+        Shape of the model.
+    dtype
+        In which it works.
+    rng
+        Generator of the strategy's draws.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        budget: Any,
+        outputs: int,
+        features: int,
+        dtype: Any,
+        rng: np.random.Generator,
+    ) -> None:
+        self.plan = plan
+        self.budget = budget
+        self.rng = rng
+        self.largest_size = int(min(largest_size(budget), UNLIMITED))
+        capacity = min(SMALLEST_CAPACITY, max(self.largest_size, 2))
+        gram, scores = declared(budget, plan.ball)
+        self.model = allocate(outputs, capacity, np.dtype(dtype), gram, scores)
+        self.centers = Centers(
+            np.zeros((capacity, features), dtype), np.zeros(capacity, dtype)
+        )
+        self._work: Workspace | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_work": None}
+
+    @property
+    def head(self) -> Any:
+        """Counters and scale of the model."""
+        return self.model.head[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision in which the model works."""
+        return self.model.coef.dtype
+
+    @property
+    def coef(self) -> np.ndarray:
+        """True coefficients, shape (outputs, size)."""
+        scale = self.head.factor * base(self.plan.rate, self.head.t)
+        return self.model.coef[:, : self.head.count] * self.dtype.type(scale)
+
+    @property
+    def points(self) -> np.ndarray:
+        """Centres, shape (size, features)."""
+        return np.array(self.centers.points[: self.head.count], order="C")
+
+    def skip(self, rows: int) -> None:
+        """Count rows that cannot be learnt from."""
+        self.head.t += rows
+
+    def relabel(self, matrix: Any, labels: Any) -> None:
+        """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
+        self.model = relabelled(self.model, matrix, labels)
+        self._work = None
+
+    def learn(
+        self,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray,
+        order: np.ndarray | None = None,
+        block_size: int | None = None,
+        n_jobs: int = 1,
+    ) -> Iterator[np.ndarray]:
+        """Learn the rows in the given order, some thousand at a time.
+
+        Yields
+        ------
+        scores of shape (rows, outputs)
+            The scores of the rows just learnt, each before its own update.
+
+        Raises
+        ------
+        ScoreOverflow
+            The model is as it was before the row named.
+        """
+        for first in range(0, len(y), CHUNK):
+            taken: Any = slice(first, first + CHUNK)
+            if order is not None:
+                taken = order[taken]
+            rows = self._rows(X, taken)
+            scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
+            size = block_size or self._block_size(n_jobs)
+            with _blas().limit(limits=1):
+                done = self._learn(
+                    rows, y[taken], sample_weight[taken], scores, size, n_jobs
+                )
+            if done < len(scores):
+                raise ScoreOverflow(first + done)
+            yield scores
+
+    def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:
+        """Scores of the rows, shape (rows, outputs)."""
+        out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
+        if self.head.count == 0 or len(out) == 0:
+            return out
+        coef = self.coef
+        centers = self._ordered_for(X)
+        with _blas().limit(limits=1):
+            for first in range(0, len(out), n_jobs * CHUNK):
+                stop = min(first + n_jobs * CHUNK, len(out))
+                rows = self._rows(X, slice(first, stop))
+
+                def task(
+                    part: tuple[int, int], rows: Any = rows, first: int = first
+                ) -> None:
+                    block.score(
+                        self.plan.kernel, rows, part, centers, coef, TILE, out[first:]
+                    )
+
+                if n_jobs == 1:
+                    task((0, stop - first))
+                else:
+                    _shared(n_jobs, task, stop - first)
+        return out
+
+    def _block_size(self, n_jobs: int) -> int:
+        """Small blocks waste few kernel values, large ones fill the cores."""
+        slots = min(self.largest_size, max(2 * int(self.head.count), 64))
+        rows = max(16, min(128, CACHED_VALUES // slots))
+        return rows if n_jobs == 1 else max(256, rows)
+
+    def _learn(
+        self,
+        rows: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray,
+        scores: np.ndarray,
+        block_size: int,
+        n_jobs: int,
+    ) -> int:
+        """Learn one chunk; return how many rows were learnt."""
+        block_size = min(block_size, len(y))
+        done = 0
+        while done < len(y):
+            wanted = int(self.head.count) + min(block_size, len(y) - done)
+            self._ensure_capacity(min(wanted, self.largest_size))
+            left = (
+                Dense(rows.X[done:])
+                if isinstance(rows, Dense)
+                else rows._replace(indptr=rows.indptr[done:])
+            )
+            learnt = online.learn(
+                self.plan,
+                self.budget,
+                self.model,
+                self.centers,
+                left,
+                y[done:],
+                sample_weight[done:],
+                scores[done:],
+                block_size,
+                self.largest_size,
+                self.rng,
+                self._workspace(block_size, isinstance(rows, Sparse)),
+            )
+            done += learnt
+            wanted = int(self.head.count) + min(block_size, len(y) - done)
+            if min(wanted, self.largest_size) <= len(self.model.diag):
+                break
+        return done
+
+    def _ensure_capacity(self, slots: int) -> None:
+        capacity = len(self.model.diag)
+        if slots <= capacity:
+            return
+        capacity = min(max(2 * capacity, slots), self.largest_size)
+        size = int(self.head.count)
+        self.model = resized(self.model, capacity)
+        old = self.centers
+        order = "C" if old.points.flags.c_contiguous else "F"
+        points = np.zeros((capacity, old.points.shape[1]), self.dtype, order=order)
+        norms = np.zeros(capacity, self.dtype)
+        points[:size], norms[:size] = old.points[:size], old.norms[:size]
+        self.centers = Centers(points, norms)
+        self._work = None
+
+    def _workspace(self, block_size: int, sparse: bool) -> Workspace:
+        """Memory for a block, made anew only when it must be larger."""
+        capacity, features = self.centers.points.shape
+        outputs = len(self.model.coef)
+        work = self._work
+        if (
+            work is None
+            or len(work.norms) < block_size
+            or (sparse and not work.panel.size)
+        ):
+            self._work = work = Workspace(
+                panel=np.zeros(
+                    (max(block_size, 2) if sparse else 0, features),
+                    self.dtype,
+                    order="F",
+                ),
+                kernel=np.zeros(block_size * capacity, self.dtype),
+                block=np.zeros(block_size * block_size, self.dtype),
+                norms=np.zeros(block_size, self.dtype),
+                diag=np.zeros(block_size, self.dtype),
+                source=np.zeros(capacity, np.int64),
+                raw=np.zeros(outputs),
+                f=np.zeros(outputs),
+                scratch=np.zeros(max(capacity, outputs), self.dtype),
+            )
+        return work
+
+    def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
+        """Rows as compiled code takes them, and the centres ordered to match."""
+        chunk = X[taken]
+        self.centers = self._ordered_for(X)
+        if scipy.sparse.issparse(chunk):
+            return Sparse(
+                np.require(chunk.data, self.dtype, ["C", "W"]),
+                np.require(chunk.indices, np.int32, ["C", "W"]),
+                np.require(chunk.indptr, np.int64, ["C", "W"]),
+            )
+        return Dense(np.require(chunk, self.dtype, ["C", "W"]))
+
+    def _ordered_for(self, X: Any) -> Centers:
+        """Centres feature-major for sparse rows, centre-major for dense ones."""
+        order = "F" if scipy.sparse.issparse(X) else "C"
+        return self.centers._replace(points=np.asarray(self.centers.points, order=order))

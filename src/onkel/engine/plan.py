@@ -1,0 +1,47 @@
+"""Plan: the recipe of a system, as the compiled code reads it."""
+
+import math
+from typing import Any, NamedTuple
+
+from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.forget import Forget
+from onkel.budget.grow import Grow
+from onkel.budget.redundant import Redundant
+from onkel.kernels import Kernel
+from onkel.losses import Loss
+from onkel.rates import Rate
+from onkel.steps import Step
+
+
+class Plan(NamedTuple):
+    """What phase 2 needs to know besides the budget, which selects its code."""
+
+    kernel: Kernel
+    loss: Loss
+    rate: Rate
+    step: Step
+    ball: bool  # project on the ball that is known to hold the minimiser
+
+
+def largest_size(budget: Any) -> float:
+    """Slots that a strategy may come to use, infinite where it may grow for ever."""
+    if isinstance(budget, Grow):
+        return math.inf
+    if isinstance(budget, Bernoulli):
+        # The newcomer has a slot of its own until maintenance is done.
+        limit = budget.limit if math.isinf(budget.rate) else budget.hard_limit
+        return limit + 1 if limit < UNLIMITED else math.inf
+    return budget.limit + 1 if isinstance(budget, Redundant) else budget.limit
+
+
+# A hard limit that no model reaches.
+UNLIMITED = 2**62
+
+
+def declared(budget: Any, ball: bool) -> tuple[bool, bool]:
+    """Whether the model keeps the Gram matrix and the scores of its centres.
+
+    The ball needs both where centres leave, because the norm changes by f(c_j).
+    """
+    gram = isinstance(budget, Redundant) or (ball and not isinstance(budget, Grow))
+    return gram, gram or isinstance(budget, Forget)

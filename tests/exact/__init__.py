@@ -1,0 +1,1 @@
+"""Slow, obvious references: each system straight from its equations, row by row."""
