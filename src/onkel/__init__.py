@@ -1,0 +1,45 @@
+"""onkel: kernel learning on a budget, online.
+
+Classifiers and regressors that learn a non-linear model from a stream, or from millions
+of rows in one pass, with a model whose size and cost per row stay bounded.
+"""
+
+from onkel._version import __version__
+from onkel.estimators.bogd import BOGDClassifier, BOGDRegressor
+from onkel.estimators.bpa import BPAClassifier, BPARegressor
+from onkel.estimators.bsgd import BSGDClassifier, BSGDRegressor
+from onkel.estimators.budget_perceptron import BudgetPerceptronClassifier
+from onkel.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
+from onkel.estimators.kernel_perceptron import (
+    KernelPerceptronClassifier,
+    KernelPerceptronRegressor,
+)
+from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
+from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
+from onkel.estimators.ogd import OGDClassifier, OGDRegressor
+from onkel.estimators.rbp import RBPClassifier, RBPRegressor
+from onkel.stream.progressive import progressive
+
+__all__ = [
+    "BOGDClassifier",
+    "BOGDRegressor",
+    "BPAClassifier",
+    "BPARegressor",
+    "BSGDClassifier",
+    "BSGDRegressor",
+    "BudgetPerceptronClassifier",
+    "ForgetronClassifier",
+    "ForgetronRegressor",
+    "KernelPerceptronClassifier",
+    "KernelPerceptronRegressor",
+    "KernelSGDClassifier",
+    "KernelSGDRegressor",
+    "NBSGDClassifier",
+    "NBSGDRegressor",
+    "OGDClassifier",
+    "OGDRegressor",
+    "RBPClassifier",
+    "RBPRegressor",
+    "__version__",
+    "progressive",
+]

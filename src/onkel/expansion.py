@@ -80,7 +80,9 @@ class Update(NamedTuple):
     weight: float
 
 
-def allocate(outputs: int, capacity: int, dtype: Any, gram: bool, scores: bool) -> Model:
+def allocate(
+    outputs: int, capacity: int, dtype: Any, gram: bool, scores: bool
+) -> Model:
     """Make an empty model.
 
     Examples
@@ -213,9 +215,7 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = 0
     model.coef[update.up, j] = update.weight
-    head.norm2 += update.weight * (
-        2.0 * ahead.raw[update.up] + update.weight * kxx
-    )
+    head.norm2 += update.weight * (2.0 * ahead.raw[update.up] + update.weight * kxx)
     if update.down >= 0:
         model.coef[update.down, j] = -update.weight
         head.norm2 += update.weight * (

@@ -55,7 +55,9 @@ def make(
     >>> slope(make("hinge"), 0.25, 1.0), value(make("hinge"), 0.25, 1.0)
     (-1.0, 0.75)
     """
-    return Loss(int(Kind[name.upper()]), float(epsilon), float(smoothing), float(margin))
+    return Loss(
+        int(Kind[name.upper()]), float(epsilon), float(smoothing), float(margin)
+    )
 
 
 @inner

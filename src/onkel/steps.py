@@ -30,7 +30,7 @@ def gradient() -> Step:
     return Step(int(Kind.GRADIENT), 0.0)
 
 
-def passive_aggressive(C: float) -> Step:  # noqa: N803
+def passive_aggressive(C: float) -> Step:
     """Make the step that just repairs the row's loss, at most C long (PA-I)."""
     return Step(int(Kind.PASSIVE_AGGRESSIVE), float(C))
 

@@ -173,7 +173,6 @@ def _clear_dense(rows: Dense, first: int, last: int, panel: Any) -> None:
     pass
 
 
-
 @clears(Sparse)
 def _clear_sparse(rows: Sparse, first: int, last: int, panel: Any) -> None:
     for t in range(first, last):

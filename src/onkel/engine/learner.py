@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that compiled code calls
+import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
@@ -76,9 +76,7 @@ def learn_threaded(pool: ThreadPoolExecutor, parts: int) -> Callable[..., int]:
             ahead, points = _prepare(plan.kernel, rows, done, last, slots, work)
 
             def task(part: tuple[int, int]) -> None:
-                _fill(
-                    plan.kernel, rows, done, part, points, centers, size, ahead, work
-                )
+                _fill(plan.kernel, rows, done, part, points, centers, size, ahead, work)
 
             list(pool.map(task, split(last - done, parts)))
             learnt = _walk(
@@ -352,4 +350,6 @@ class Learner:
     def _ordered_for(self, X: Any) -> Centers:
         """Centres feature-major for sparse rows, centre-major for dense ones."""
         order = "F" if scipy.sparse.issparse(X) else "C"
-        return self.centers._replace(points=np.asarray(self.centers.points, order=order))
+        return self.centers._replace(
+            points=np.asarray(self.centers.points, order=order)
+        )

@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-
 from onkel.budget.dispatch import absorb
 from onkel.compiled import inner, jit
 from onkel.engine.block import (
@@ -142,5 +141,3 @@ def learn(
         if done < last:
             return done
     return done
-
-

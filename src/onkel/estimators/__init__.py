@@ -1,0 +1,1 @@
+"""The systems: one file each, named after the papers."""

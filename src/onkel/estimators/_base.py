@@ -1,0 +1,279 @@
+"""What all systems share: checks, gamma, seeds, and the loop over passes."""
+
+import contextlib
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics import euclidean_distances
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onkel import kernels
+from onkel._version import __version__
+from onkel.engine.learner import CHUNK, Learner, ScoreOverflow
+from onkel.engine.plan import Plan
+from onkel.estimators._progress import CallbackSupportMixin, Progress
+from onkel.losses import Loss
+from onkel.rates import Rate
+from onkel.steps import Step
+
+# Parameters that say how to run, not what to learn.
+PRESENTATION = {"verbose", "n_jobs", "block_size"}
+# Rows from which gamma is taken in a stream, and for the median of distances.
+GAMMA_ROWS = 1000
+
+
+class Recipe(NamedTuple):
+    """A system, as a point in the space of its nouns."""
+
+    loss: Loss
+    rate: Rate
+    step: Step
+    budget: Any
+    ball: bool = False
+
+
+class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
+    """Base of all systems: a recipe, and the learner that follows it."""
+
+    @abstractmethod
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        """Combine the nouns; `n_rows` is None in a stream."""
+
+    # ---- what was learnt ---------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def _fitted(self) -> Learner:
+        # AttributeError, so that hasattr is False before fit
+        if not hasattr(self, "_learner"):
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet: call fit or partial_fit"
+            )
+        return self._learner
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """Centres, shape (model_size_, n_features_in_)."""
+        return self._fitted().points
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients, shape (outputs, model_size_)."""
+        return self._fitted().coef
+
+    @property
+    def model_size_(self) -> int:
+        """Number of centres."""
+        return int(self._fitted().head.count)
+
+    @property
+    def t_(self) -> int:
+        """Rows seen, over all passes."""
+        return int(self._fitted().head.t)
+
+    @property
+    def n_updates_(self) -> int:
+        """Rows that proposed a change of the model."""
+        return int(self._fitted().head.updates)
+
+    @property
+    def n_maintenance_(self) -> int:
+        """Times that the budget made a centre leave."""
+        return int(self._fitted().head.maintenance)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = self._checked_rows(X)
+        return self._learner.score(X, self._n_jobs())
+
+    # ---- checks ------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Undo what checks have set if one of them fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            # scikit-learn still has to find the callbacks that it must tear down
+            kept = {k: v for k, v in self.__dict__.items() if "callback" in k}
+            self.__dict__.clear()
+            self.__dict__.update(before | kept)
+            raise
+
+    def _checked_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Check X, or X and y, against each other and against what was fitted."""
+        reset = options.pop("reset", False)
+        dtype = [np.float64, np.float32] if reset else self._learner.dtype
+        checked = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=dtype,
+            ensure_all_finite=False,
+            **options,
+        )
+        X = checked[0] if isinstance(checked, tuple) else checked
+        if scipy.sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._refuse_extremes(X)
+        return (X, checked[1]) if isinstance(checked, tuple) else X
+
+    def _refuse_extremes(self, X: Any) -> None:
+        """Refuse numbers that are not finite, or whose squares would not be."""
+        values = X.data if scipy.sparse.issparse(X) else X
+        if values.size == 0:
+            return
+        extreme = max(-float(values.min()), float(values.max()))
+        limit = math.sqrt(float(np.finfo(values.dtype).max) / X.shape[1]) / 4
+        if extreme <= limit:
+            return
+        if scipy.sparse.issparse(X):
+            X = X.tocoo()
+            entry = int(np.flatnonzero(~(np.abs(X.data) <= limit))[0])
+            row, column, value = X.row[entry], X.col[entry], X.data[entry]
+        else:
+            row, column = np.argwhere(~(np.abs(X) <= limit))[0]
+            value = X[row, column]
+        names = getattr(self, "feature_names_in_", None)
+        named = "" if names is None else f" ({names[column]})"
+        where = f"row {row}, column {column}{named}"
+        if np.isnan(value):
+            problem, advice = "NaN", "Impute or drop missing values first."
+        elif np.isinf(value):
+            problem, advice = "infinity", "Replace it by a finite number."
+        else:
+            problem = f"{value:g}, whose square overflows {values.dtype}"
+            advice = "Scale the features, for example with StandardScaler."
+        raise ValueError(f"Input X contains {problem} in {where}. {advice}")
+
+    def _learning_parameters(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        return {k: v for k, v in parameters.items() if k not in PRESENTATION}
+
+    def _refuse_changed_parameters(self) -> None:
+        for name, value in self._learning_parameters().items():
+            started = self._started_with[name]
+            if value is not started and value != started:
+                raise ValueError(
+                    f"{name} was {started!r} when this {type(self).__name__} began to "
+                    f"learn and is {value!r} now. A model cannot go on learning with "
+                    f"other parameters: set {name} back, or call fit to begin anew."
+                )
+
+    # ---- learning ----------------------------------------------------------------------
+
+    def _n_jobs(self) -> int:
+        return joblib.effective_n_jobs(self.n_jobs)
+
+    def _gamma(self, X: Any) -> float:
+        """Kernel coefficient, from all the rows given."""
+        if self.kernel == "linear":
+            return 1.0
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if self.gamma == "scale":
+            if scipy.sparse.issparse(X):
+                variance = X.multiply(X).mean() - X.mean() ** 2
+            else:
+                variance = X.var(dtype=np.float64)
+            inverse = X.shape[1] * float(variance)
+        else:
+            if X.shape[0] > GAMMA_ROWS:
+                X = X[np.linspace(0, X.shape[0] - 1, GAMMA_ROWS).astype(int)]
+            pairs = np.triu_indices(X.shape[0], k=1)
+            squared = euclidean_distances(X, squared=True)[pairs]
+            inverse = float(np.median(squared)) if len(squared) else 0.0
+        if inverse > 0.0:
+            return 1.0 / inverse
+        warnings.warn(
+            f'gamma="{self.gamma}" needs features that vary, and these do not: '
+            "using gamma=1.0. Give gamma a number if that is not what you want.",
+            stacklevel=5,
+        )
+        return 1.0
+
+    def _seeds(self) -> list[np.random.Generator]:
+        """Generators for order, draws and features."""
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**32, size=4, dtype=np.uint32)
+        elif seed is np.random:
+            seed = None
+        children = np.random.SeedSequence(seed).spawn(3)
+        return [np.random.default_rng(child) for child in children]
+
+    def _new_learner(
+        self, X: Any, outputs: int, n_rows: int | None
+    ) -> tuple[Learner, np.random.Generator]:
+        """Make an empty learner, and the generator of the order of rows."""
+        recipe = self._recipe(n_rows)
+        kernel = kernels.make(self.kernel, self._gamma(X), self.degree, self.coef0)
+        plan = Plan(kernel, recipe.loss, recipe.rate, recipe.step, recipe.ball)
+        # Last, because it may draw from the user's generator.
+        order, draws, _ = self._seeds()
+        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
+        return learner, order
+
+    def _learn(
+        self, learner: Learner, X: Any, y: Any, weight: Any, order: Any = None
+    ) -> Iterator[np.ndarray]:
+        """Learn the rows; yields their scores before each update."""
+        block_size = None if self.block_size == "auto" else int(self.block_size)
+        if weight is None:
+            weight = np.ones(len(y))
+        try:
+            yield from learner.learn(X, y, weight, order, block_size, self._n_jobs())
+        except ScoreOverflow as overflow:
+            raise ValueError(
+                f"The scores of {type(self).__name__} overflowed at row "
+                f"{overflow.row} of this call; learning stopped before it. Smaller "
+                "steps help: a larger alpha or t0, a smaller eta0, ball=True, or "
+                "features and targets scaled to unit variance."
+            ) from None
+
+    def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
+        """Begin anew and make max_iter passes."""
+        learner, order_rng = self._new_learner(X, outputs, len(y))
+        progress = Progress(self, learner, passes=self.max_iter, rows=len(y))
+        with progress:
+            for _ in range(self.max_iter):
+                order = order_rng.permutation(len(y)) if self.shuffle else None
+                progress.begin_pass(chunks=math.ceil(len(y) / CHUNK))
+                for _ in self._learn(learner, X, y, weight, order):
+                    progress.advance()
+                progress.end_pass()
+        self._learner = learner
+        self._started_with = self._learning_parameters()
+        self.n_iter_ = self.max_iter
+
+    # ---- scikit-learn's interface ------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_onkel_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        version = state.pop("_onkel_version", None)
+        if version != __version__:
+            warnings.warn(
+                f"This {type(self).__name__} was pickled by onkel {version} and is "
+                f"read by {__version__}: it may not behave as it did.",
+                stacklevel=2,
+            )
+        super().__setstate__(state)

@@ -1,0 +1,333 @@
+"""Classifiers: labels that may appear at any time, and what scores mean for them."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from onkel.estimators._base import GAMMA_ROWS, KernelEstimator
+from onkel.estimators._progress import with_callbacks
+
+
+def outputs_for(classes: np.ndarray) -> int:
+    """Return how many scores a row has: one for two classes, else one a class."""
+    return len(classes) if len(classes) > 2 else 1
+
+
+def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Labels as compiled code reads them: -1 and +1, or the class index."""
+    index = np.searchsorted(classes, y).astype(np.float64)
+    return index if len(classes) > 2 else 2.0 * index - 1.0
+
+
+class OnlineClassifier(ClassifierMixin, KernelEstimator):
+    """A system that predicts labels."""
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rows whose label was not predicted before they were learnt."""
+        return int(self._fitted().head.mistakes)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_labels(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, optional
+            All labels that can occur. Without them a label counts from the row where
+            it first occurs.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, classes, None)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: shape (n_samples,) for two classes, else (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores
+            With two classes, positive for the second.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels of shape (n_samples,)
+            The second class where the score is positive; with more classes the one
+            with the largest score.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    # ---- learning ----------------------------------------------------------------------
+
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        with self._unchanged_on_error():
+            self._validate_params()
+            X, y = self._checked_rows(X, y, reset=True)
+            check_classification_targets(y)
+            weight = self._weight(X, y, sample_weight, streaming=False)
+            self.classes_ = np.unique(y)
+            self._classes_given = True
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"y has one class only, {self.classes_[0]!r}; a classifier needs "
+                    "at least two. In a stream, use partial_fit."
+                )
+            targets = encode(y, self.classes_)
+            self._fit(X, targets, weight, outputs_for(self.classes_))
+        return self
+
+    def _learn_stream(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        keep_scores: bool = False,
+    ) -> np.ndarray:
+        """Learn rows in order; return their scores if they are to be kept.
+
+        Rows are cut where a label first occurs, so that the result does not depend on
+        how the stream is cut into calls.
+        """
+        with self._unchanged_on_error():
+            self._validate_params()
+            first = not hasattr(self, "_learner")
+            if not first:
+                self._refuse_changed_parameters()
+            X, y = self._checked_rows(X, y, reset=first)
+            check_classification_targets(y)
+            self._take_classes(classes, y, first)
+            weight = self._weight(X, y, sample_weight, streaming=True)
+            if first:
+                outputs = outputs_for(self.classes_)
+                self._learner, _ = self._new_learner(X[:GAMMA_ROWS], outputs, None)
+                self._started_with = self._learning_parameters()
+                self.n_iter_ = 1
+        kept = np.zeros((0, len(self._learner.model.coef)), self._learner.dtype)
+        starts, labels = self._arrivals(y)
+        for start, stop, label in zip(
+            [0, *starts], [*starts, len(y)], [None, *labels], strict=True
+        ):
+            if label is not None:
+                kept = self._add_class(label, kept)
+            if start == stop:
+                continue
+            if len(self.classes_) == 1:
+                self._learner.skip(stop - start)
+                chunks = [np.zeros((stop - start, 1), kept.dtype)]
+            else:
+                targets = encode(y[start:stop], self.classes_)
+                some = None if weight is None else weight[start:stop]
+                learn = self._learn(self._learner, X[start:stop], targets, some)
+                chunks = [scores for scores in learn if keep_scores or None]
+            if keep_scores:
+                kept = np.concatenate([kept, *chunks])
+        return kept
+
+    def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
+        """Settle which labels are known before the first row of this call."""
+        if classes is not None:
+            classes = np.unique(classes)
+            if len(classes) < 2:
+                raise ValueError(f"classes must hold two labels or more, got {classes}")
+        if first:
+            self._classes_given = classes is not None
+            self.classes_ = np.unique(y[:1]) if classes is None else classes
+        elif classes is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"classes={classes} differs from the classes this model knows, "
+                f"{self.classes_}"
+            )
+        if self._classes_given:
+            unknown = np.setdiff1d(y, self.classes_)
+            if len(unknown):
+                raise ValueError(
+                    f"y contains labels that are not among the classes given, "
+                    f"{self.classes_}: {unknown}"
+                )
+
+    def _arrivals(self, y: np.ndarray) -> tuple[list[int], list[Any]]:
+        """Rows at which labels occur for the first time, and these labels."""
+        labels, firsts = np.unique(y, return_index=True)
+        new = ~np.isin(labels, self.classes_)
+        order = np.argsort(firsts[new])
+        return firsts[new][order].tolist(), list(labels[new][order])
+
+    def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
+        """Learn of a label; return the scores so far as if its class had been there."""
+        old = self.classes_
+        self.classes_ = np.unique(np.append(old, label))
+        if len(self.classes_) < 3:
+            return kept
+        position = np.searchsorted(self.classes_, old)
+        model = self._learner.model
+        if len(old) == 2:
+            matrix = np.zeros((3, 1))
+            matrix[position, 0] = -0.5, 0.5
+            labels = position[(model.coef[0] > 0).astype(int)]
+        else:
+            matrix = np.zeros((len(self.classes_), len(old)))
+            matrix[position, np.arange(len(old))] = 1.0
+            labels = position[model.label]
+        self._learner.relabel(matrix, labels)
+        return (kept @ matrix.T).astype(kept.dtype)
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        """Weights of the rows, None for all alike."""
+        return None
+
+
+class WeightedClassifier(OnlineClassifier):
+    """A classifier with a loss, which rows and classes can weigh in."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the slope of the loss.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_labels(X, y, sample_weight)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, optional
+            All labels that can occur. Without them a label counts from the row where
+            it first occurs.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the slope of the loss.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, classes, sample_weight)
+        return self
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        if self.class_weight is None and sample_weight is None:
+            return None
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+        labels, index = np.unique(y, return_inverse=True)
+        if self.class_weight == "balanced":
+            if streaming:
+                raise ValueError(
+                    'class_weight="balanced" needs all rows and works in fit only; in '
+                    "partial_fit give class_weight as a dict"
+                )
+            weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
+        elif self.class_weight is not None:
+            of_label = np.array([self.class_weight.get(label, 1) for label in labels])
+            if not (np.isfinite(of_label).all() and (of_label >= 0).all()):
+                raise ValueError(
+                    f"class_weight must hold finite numbers >= 0, got {of_label}"
+                )
+            weight *= of_label[index]
+        return weight
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    return estimator.loss == "log_loss"
+
+
+class LossClassifier(WeightedClassifier):
+    """A classifier whose loss can be chosen."""
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes; for loss="log_loss".
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities of shape (n_samples, n_classes)
+            expit of the score, or the softmax of the scores.
+        """
+        check_is_fitted(self)
+        scores = self._scores(X)
+        if scores.shape[1] > 1:
+            return softmax(scores, axis=1)
+        if len(self.classes_) == 1:
+            return np.ones_like(scores)
+        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])

@@ -1,0 +1,134 @@
+"""The parameters that systems share: their ranges and their documentation, once."""
+
+import inspect
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onkel.kernels import KERNELS
+
+C = TypeVar("C", bound=type)
+
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+FROM_ONE = Interval(Integral, 1, None, closed="left")
+
+RANGES: dict[str, list[Any]] = {
+    "C": [POSITIVE],
+    "alpha": [POSITIVE],
+    "ball": [StrOptions({"auto"}), "boolean"],
+    "block_size": [StrOptions({"auto"}), FROM_ONE],
+    "budget": [FROM_ONE],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "coef0": [NOT_NEGATIVE],
+    "degree": [FROM_ONE],
+    "epsilon": [NOT_NEGATIVE],
+    "eta0": [POSITIVE],
+    "gamma": [StrOptions({"scale", "median"}), POSITIVE],
+    "hard_budget": [FROM_ONE, None],
+    "kernel": [StrOptions(set(KERNELS))],
+    "learning_rate": [StrOptions({"constant", "invscaling"})],
+    "maintenance": [StrOptions({"removal"})],
+    "maintenance_fraction": [NOT_NEGATIVE, None],
+    "maintenance_rate": [Interval(Real, 0, None, closed="both"), None],
+    "margin": [NOT_NEGATIVE],
+    "max_coef": [POSITIVE],
+    "max_iter": [FROM_ONE],
+    "n_jobs": [Integral, None],
+    "power_t": [NOT_NEGATIVE],
+    "random_state": ["random_state"],
+    "sampling": [StrOptions({"uniform", "weighted"})],
+    "shuffle": ["boolean"],
+    "smoothing": [Interval(Real, 0, 1, closed="right")],
+    "t0": [NOT_NEGATIVE],
+    "variant": [StrOptions({"s"})],
+    "verbose": ["verbose"],
+}
+
+TEXTS = {
+    "C": "Longest step; not the C of a support vector machine.",
+    "alpha": "Strength of the regulariser alpha/2 |w|^2.",
+    "ball": (
+        "Whether to project the model on the ball that is known to hold the minimiser. "
+        '"auto": with squared_error on a budget, if alpha <= 1.'
+    ),
+    "block_size": (
+        "Rows whose kernel values are computed at a time. The result does not depend "
+        "on it."
+    ),
+    "budget": "Most centres that the model may keep.",
+    "class_weight": (
+        'Weights of the classes, as a dict, or "balanced" (in fit only): inversely '
+        "proportional to their frequency."
+    ),
+    "coef0": "Constant of the poly kernel.",
+    "degree": "Degree of the poly kernel.",
+    "epsilon": "Errors up to this cost nothing (epsilon_insensitive).",
+    "eta0": "Step size.",
+    "gamma": (
+        'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over '
+        "the median squared distance. In a stream both are taken from the first 1,000 "
+        "rows of the first call."
+    ),
+    "hard_budget": "Size beyond which maintenance is certain; None for no such size.",
+    "kernel": (
+        "rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), poly "
+        "(gamma <x,z> + coef0)^degree, or linear <x,z>."
+    ),
+    "learning_rate": '"constant": eta0. "invscaling": eta0 / t^power_t.',
+    "loss": "Name of the loss.",
+    "maintenance": (
+        'What happens when the budget is exceeded. "removal": the centre with the '
+        "smallest share of the norm leaves, the oldest on ties."
+    ),
+    "maintenance_fraction": (
+        "maintenance_rate as a fraction of the number of rows given to fit. If neither "
+        "is given, fit takes 0.6, and a stream, whose length nobody knows, maintains "
+        "at every excess."
+    ),
+    "maintenance_rate": (
+        "Over budget, row t maintains with probability min(maintenance_rate / t, 1). "
+        "A large rate gives a small model."
+    ),
+    "margin": "A row with margin up to this is a mistake.",
+    "max_coef": "No coefficient may exceed max_coef * eta0.",
+    "max_iter": "Passes over the data in fit.",
+    "n_jobs": "Threads. None means 1, -1 as many as there are cores.",
+    "power_t": "Exponent of the invscaling rate.",
+    "random_state": "Seed of the order of rows in fit and of the system's draws.",
+    "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
+    "shuffle": "Whether fit takes the rows of each pass in random order.",
+    "smoothing": "Width of the quadratic part of smooth_hinge.",
+    "t0": "Offset of the rate 1/(alpha (t + t0)); tames the first steps.",
+    "variant": 'What replaces the centre that leaves. "s": the newcomer.',
+    "verbose": "Whether to print progress.",
+}
+
+
+def constraints(names: Any, **others: list[Any]) -> dict[str, list[Any]]:
+    """Ranges of the named parameters; `others` are the system's own."""
+    return {name: others.get(name) or RANGES[name] for name in names}
+
+
+def system(**ranges: list[Any]) -> Any:
+    """Decorate a system: parameter ranges and documentation from the tables above.
+
+    Parameters
+    ----------
+    **ranges
+        Ranges that differ from the shared ones, or are the system's own.
+    """
+
+    def decorate(cls: C) -> C:
+        parameters = dict(inspect.signature(cls.__init__).parameters)  # type: ignore[misc]
+        del parameters["self"]
+        cls._parameter_constraints = constraints(parameters, **ranges)  # type: ignore[attr-defined]
+        lines = ["", "Parameters", "----------"]
+        for name, parameter in parameters.items():
+            lines += [f"{name} : default={parameter.default!r}", f"    {TEXTS[name]}"]
+        summary, _, rest = inspect.cleandoc(cls.__doc__ or "").partition("\n")
+        cls.__doc__ = "\n".join([summary, *lines, rest])
+        return cls
+
+    return decorate

@@ -1,0 +1,65 @@
+"""Progress of fit: scikit-learn's callbacks where it has them, lines otherwise."""
+
+import time
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for what this scikit-learn does not have."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+
+
+class Progress:
+    """Tells callbacks, and with `verbose` the screen, how far fit has come."""
+
+    def __init__(self, estimator: Any, learner: Any, passes: int, rows: int) -> None:
+        self.estimator, self.learner = estimator, learner
+        self.passes, self.rows = passes, rows
+        self.done = 0
+        self.watched = bool(getattr(estimator, "_skl_callbacks", ()))
+        self.started = time.perf_counter()
+
+    def __enter__(self) -> None:
+        if self.watched:
+            self.root = self.estimator._init_callback_context(max_subtasks=self.passes)
+            self.root.call_on_fit_task_begin(estimator=self.estimator)
+
+    def __exit__(self, *error: object) -> None:
+        if self.watched and error[0] is None:
+            self.root.call_on_fit_task_end(estimator=self.estimator)
+
+    def begin_pass(self, chunks: int) -> None:
+        """Announce a pass in so many chunks."""
+        if self.watched:
+            self.current = self.root.subcontext(task_name="pass", max_subtasks=chunks)
+            self.current.call_on_fit_task_begin(estimator=self.estimator)
+
+    def advance(self) -> None:
+        """Announce that a chunk is learnt."""
+        if self.watched:
+            chunk = self.current.subcontext(task_name="rows")
+            chunk.call_on_fit_task_begin(estimator=self.estimator)
+            chunk.call_on_fit_task_end(estimator=self.estimator)
+
+    def end_pass(self) -> None:
+        """Announce that a pass is over."""
+        self.done += 1
+        if self.watched:
+            self.current.call_on_fit_task_end(estimator=self.estimator)
+        if self.estimator.verbose:
+            head = self.learner.head
+            seconds = time.perf_counter() - self.started
+            print(
+                f"{type(self.estimator).__name__}: pass {self.done}/{self.passes}, "
+                f"{head.t:,} rows, {head.count:,} centres, {head.updates:,} updates, "
+                f"{seconds:.1f} s"
+            )

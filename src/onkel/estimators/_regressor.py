@@ -1,0 +1,156 @@
+"""Regressors: systems that predict numbers."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight
+
+from onkel.estimators._base import GAMMA_ROWS, KernelEstimator
+from onkel.estimators._progress import with_callbacks
+
+
+class OnlineRegressor(RegressorMixin, KernelEstimator):
+    """A system that predicts numbers."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_targets(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, None, None)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        targets of shape (n_samples,)
+            The scores.
+        """
+        return self._scores(X)[:, 0]
+
+    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        with self._unchanged_on_error():
+            self._validate_params()
+            X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
+            weight = self._weight(X, sample_weight)
+            self._fit(X, y.astype(np.float64), weight, outputs=1)
+        return self
+
+    def _learn_stream(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        keep_scores: bool = False,
+    ) -> np.ndarray:
+        """Learn rows in order; return their scores if they are to be kept."""
+        with self._unchanged_on_error():
+            self._validate_params()
+            if classes is not None:
+                raise ValueError(f"{type(self).__name__} has no classes, got {classes}")
+            first = not hasattr(self, "_learner")
+            if not first:
+                self._refuse_changed_parameters()
+            X, y = self._checked_rows(X, y, reset=first, y_numeric=True)
+            weight = self._weight(X, sample_weight)
+            if first:
+                self._learner, _ = self._new_learner(X[:GAMMA_ROWS], 1, None)
+                self._started_with = self._learning_parameters()
+                self.n_iter_ = 1
+        kept = [np.zeros((0, 1), self._learner.dtype)]
+        for scores in self._learn(self._learner, X, y.astype(np.float64), weight):
+            if keep_scores:
+                kept.append(scores)
+        return np.concatenate(kept)
+
+    def _weight(self, X: Any, sample_weight: Any) -> np.ndarray | None:
+        """Weights of the rows, None for all alike."""
+        return None
+
+
+class WeightedRegressor(OnlineRegressor):
+    """A regressor with a loss, which rows can weigh in."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the slope of the loss.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_targets(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the slope of the loss.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, None, sample_weight)
+        return self
+
+    def _weight(self, X: Any, sample_weight: Any) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )

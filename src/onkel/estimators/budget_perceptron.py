@@ -1,0 +1,71 @@
+"""Budget Perceptron (Crammer, Kandola and Singer).
+
+Update if y f(x) <= margin:    f <- f + y k(x, .). If the budget is exceeded, the centre
+argmax_j y_j (f(c_j) - a_j k(c_j, c_j)) leaves: the one that stays most correct without
+itself.
+
+| symbol | here |
+|---|---|
+| B | budget |
+| beta (margin) | margin |
+
+Deviations: the newcomer competes for deletion like every other centre, and ties go to
+the oldest. Several classes: the Crammer-Singer margin without the centre's own share.
+"""
+
+from typing import Any
+
+from onkel import losses, rates, steps
+from onkel.budget.redundant import Redundant
+from onkel.estimators._base import Recipe
+from onkel.estimators._classifier import OnlineClassifier
+from onkel.estimators._parameters import system
+
+
+@system()
+class BudgetPerceptronClassifier(OnlineClassifier):
+    """Perceptron that drops the centre it needs least.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import BudgetPerceptronClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = BudgetPerceptronClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:]))
+    OUT_BudgetPerceptronClassifier
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: int = 500,
+        margin: float = 0.0,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.margin = margin
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        loss = losses.make("perceptron", margin=self.margin)
+        budget = Redundant(self.budget)
+        return Recipe(loss, rates.constant(), steps.gradient(), budget)

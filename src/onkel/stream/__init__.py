@@ -1,0 +1,1 @@
+"""Streams: learning while predicting."""

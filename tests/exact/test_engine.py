@@ -1,0 +1,313 @@
+"""Learning equals the oracles, whatever the block, the chunks, the precision, the format.
+
+The oracles share no code with the engine and were written by somebody who had not read
+it. Scores before each update are compared, so every row's whole past is.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import onkel
+from tests.exact import (
+    bogd,
+    bpa,
+    bsgd,
+    budget_perceptron,
+    forgetron,
+    kernel_sgd,
+    nbsgd,
+    ogd,
+    perceptron,
+    rbp,
+)
+
+ROWS, BUDGET, SEED = 300, 30, 5
+TOLERANCE = {np.float64: 1e-6, np.float32: 1e-3}
+
+
+class System(NamedTuple):
+    """A system, its oracle and the parameters that both take."""
+
+    name: str
+    oracle: Callable
+    parameters: dict[str, Any] = {}
+    random: bool = False
+    tasks: tuple[str, ...] = ("binary", "multiclass", "regression")
+
+    def estimator(self, task: str, **parameters: Any) -> Any:
+        kind = "Regressor" if task == "regression" else "Classifier"
+        cls = getattr(onkel, self.name + kind)
+        given = {**self.parameters, **parameters}
+        return cls(**given, random_state=SEED)
+
+    def run(self, X: Any, y: Any, task: str, **parameters: Any) -> Any:
+        classes = {"binary": 2, "multiclass": 4, "regression": None}[task]
+        if self.random:
+            draws = np.random.SeedSequence(SEED).spawn(3)[1]
+            parameters["rng"] = np.random.default_rng(draws)
+        given = {**self.parameters, **parameters}
+        return self.oracle(X, y, n_classes=classes, **given)
+
+
+LOSSES = [
+    ("hinge", ("binary", "multiclass")),
+    ("smooth_hinge", ("binary", "multiclass")),
+    ("squared_hinge", ("binary", "multiclass")),
+    ("log_loss", ("binary", "multiclass")),
+    ("absolute_error", ("regression",)),
+    ("epsilon_insensitive", ("regression",)),
+    ("squared_error", ("regression",)),
+]
+BUDGETED = {"budget": BUDGET}
+PEGASOS = {"alpha": 0.01, "t0": 10.0}
+CONSTANT = {"eta0": 0.5, "alpha": 0.02}
+
+
+def systems() -> Iterator[Any]:
+    for name, run in (
+        ("KernelPerceptron", perceptron.run),
+        ("RBP", rbp.run),
+        ("Forgetron", forgetron.run),
+        ("BudgetPerceptron", budget_perceptron.run),
+    ):
+        budget = {} if name == "KernelPerceptron" else BUDGETED
+        tasks = ("binary", "multiclass")
+        yield System(name, run, budget, name == "RBP", tasks), name
+        if name != "BudgetPerceptron":
+            moved = {**budget, "eta0": 0.3, "epsilon": 0.1}
+            yield System(name, run, moved, name == "RBP", ("regression",)), name
+    margin = {**BUDGETED, "margin": 0.4}
+    yield (
+        System("BudgetPerceptron", budget_perceptron.run, margin, tasks=tasks),
+        "BudgetPerceptron-margin",
+    )
+    for budget in (BUDGET, None):
+        parameters = {"C": 0.8, "budget": budget}
+        yield System("BPA", bpa.run, parameters, tasks=tasks), f"BPA-{budget}"
+        yield (
+            System("BPA", bpa.run, {**parameters, "epsilon": 0.1}, tasks=("regression",)),
+            f"BPA-{budget}",
+        )
+    for loss, tasks in LOSSES:
+        of_loss = {"loss": loss}
+        for schedule in ("constant", "invscaling"):
+            rate = {**CONSTANT, "learning_rate": schedule, "power_t": 0.4}
+            yield System("OGD", ogd.run, {**of_loss, **rate}, tasks=tasks), schedule
+        for ball in (False, True):
+            parameters = {**of_loss, **PEGASOS, "ball": ball}
+            yield System("KernelSGD", kernel_sgd.run, parameters, tasks=tasks), ball
+            parameters = {**parameters, **BUDGETED}
+            yield System("BSGD", bsgd.run, parameters, tasks=tasks), ball
+            parameters = {**parameters, "maintenance_rate": 120.0}
+            for hard in (None, 40):
+                parameters = {**parameters, "hard_budget": hard}
+                yield (
+                    System("NBSGD", nbsgd.run, parameters, True, tasks),
+                    f"{ball}-{hard}",
+                )
+        if loss not in ("squared_hinge", "squared_error"):
+            for sampling in ("uniform", "weighted"):
+                parameters = {
+                    **of_loss,
+                    **CONSTANT,
+                    **BUDGETED,
+                    "sampling": sampling,
+                    "max_coef": 1.3,
+                }
+                yield System("BOGD", bogd.run, parameters, True, tasks), sampling
+
+
+def cases() -> Iterator[Any]:
+    for system, variant in systems():
+        for task in system.tasks:
+            loss = system.parameters.get("loss", "")
+            name = "-".join(str(p) for p in (system.name, loss, variant, task) if p)
+            yield pytest.param(system, task, id=name)
+
+
+CASES = list(cases())
+
+
+def data(task: str, seed: int = 0, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
+    """Sparse features (half of them zero) and targets with some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 5)) * (rng.random((rows, 5)) < 0.6)
+    f = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=rows)
+    if task == "regression":
+        return X, f
+    if task == "binary":
+        return X, (f > 0).astype(int)
+    return X, np.digitize(f, [-0.7, 0.0, 0.7])
+
+
+def labels_of(task: str) -> Any:
+    return {"binary": [0, 1], "multiclass": [0, 1, 2, 3], "regression": None}[task]
+
+
+def learn(model: Any, X: Any, y: Any, task: str, chunks: Any) -> np.ndarray:
+    """Progressive scores of all rows, the stream cut at `chunks`."""
+    edges = [0, *chunks, X.shape[0]]
+    scores = [
+        onkel.progressive(model, X[a:b], y[a:b], classes=labels_of(task))
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return np.concatenate(scores)
+
+
+def agree(got: np.ndarray, wanted: np.ndarray, tolerance: float) -> None:
+    wanted = wanted[:, 0] if wanted.shape[1] == 1 else wanted
+    assert got.shape == wanted.shape
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("system, task", CASES)
+def test_learning_equals_the_oracle(system: System, task: str) -> None:
+    X, y = data(task)
+    wanted = system.run(X, y, task, gamma=0.5)
+    model = system.estimator(task, gamma=0.5)
+    agree(learn(model, X, y, task, []), wanted.scores, 1e-6)
+    assert model.model_size_ == len(wanted.centers) == wanted.sizes[-1]
+    assert model.n_updates_ == wanted.n_updates
+    assert model.n_maintenance_ == wanted.n_maintenance
+    assert model.t_ == ROWS
+    if task != "regression":
+        assert model.n_mistakes_ == wanted.n_errors
+    # Slots are ours to arrange: compare the centres as a set.
+    ours, theirs = np.lexsort(model.support_vectors_.T), np.lexsort(wanted.centers.T)
+    np.testing.assert_allclose(model.support_vectors_[ours], wanted.centers[theirs])
+    np.testing.assert_allclose(
+        model.dual_coef_[:, ours],
+        wanted.coef[:, theirs],
+        rtol=1e-6,
+        atol=1e-6 * np.abs(wanted.coef).max(),
+    )
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+@pytest.mark.parametrize("system, task", CASES)
+def test_block_chunks_precision_and_format_do_not_matter(
+    system: System, task: str, dtype: Any, sparse: bool
+) -> None:
+    X, y = data(task, seed=1)
+    # float32 rounds the features, and so must the oracle's.
+    X = X.astype(dtype)
+    wanted = system.run(X.astype(np.float64), y, task, gamma=0.5).scores
+    if sparse:
+        X = scipy.sparse.csr_array(X)
+    for block_size, chunks in (
+        (1, []),
+        (7, [1, 2, 50, 51]),
+        (64, [100]),
+        (ROWS, []),
+        ("auto", range(10, ROWS, 10)),
+    ):
+        model = system.estimator(task, gamma=0.5, block_size=block_size)
+        agree(learn(model, X, y, task, chunks), wanted, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize(
+    "system, task",
+    [case for case in CASES if "hinge-False" in str(case.id) or "RBP" in str(case.id)],
+)
+def test_every_kernel_equals_the_oracle(
+    system: System, task: str, kernel: str, sparse: bool
+) -> None:
+    X, y = data(task, seed=2)
+    shape = {"kernel": kernel, "gamma": 0.3, "degree": 2, "coef0": 0.5}
+    wanted = system.run(X, y, task, **shape).scores
+    model = system.estimator(task, **shape, block_size=16)
+    if sparse:
+        X = scipy.sparse.csr_matrix(X)
+    agree(learn(model, X, y, task, [70]), wanted, 1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(X) if task != "regression" else model.predict(X),
+        model.decision_function(X.toarray() if sparse else scipy.sparse.csr_array(X))
+        if task != "regression"
+        else model.predict(X.toarray() if sparse else scipy.sparse.csr_array(X)),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    "system, task",
+    [case for case in CASES if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD")],
+)
+def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
+    X, y = data(task, seed=3)
+    weight = np.random.default_rng(3).choice([0.0, 0.5, 1.0, 2.0], size=ROWS)
+    wanted = system.run(X, y, task, gamma=0.5, sample_weight=weight)
+    model = system.estimator(task, gamma=0.5)
+    if task == "regression":
+        model.partial_fit(X, y, sample_weight=weight)
+    else:
+        model.partial_fit(X, y, classes=labels_of(task), sample_weight=weight)
+    assert model.n_updates_ == wanted.n_updates
+    order, theirs = np.lexsort(model.support_vectors_.T), np.lexsort(wanted.centers.T)
+    np.testing.assert_allclose(
+        model.dual_coef_[:, order], wanted.coef[:, theirs], rtol=1e-6, atol=1e-9
+    )
+
+
+PARENT = {
+    "RBP": "KernelPerceptron",
+    "Forgetron": "KernelPerceptron",
+    "BOGD": "OGD",
+    "BSGD": "KernelSGD",
+    "NBSGD": "KernelSGD",
+    "BPA": "BPA",
+    "BudgetPerceptron": "KernelPerceptron",
+}
+
+
+@pytest.mark.parametrize(
+    "system, task",
+    [
+        case
+        for case in CASES
+        if case.values[0].name in PARENT
+        and "margin" not in str(case.id)
+        and case.values[0].parameters.get("budget")
+    ],
+)
+def test_with_room_for_all_rows_a_system_equals_its_parent(
+    system: System, task: str
+) -> None:
+    X, y = data(task, seed=4)
+    parameters = {**system.parameters, "gamma": 0.5}
+    parent = {k: v for k, v in parameters.items() if not k.startswith(("budget", "hard"))}
+    for own in ("sampling", "max_coef", "maintenance_rate", "margin"):
+        parent.pop(own, None)
+    if system.name == "BPA":
+        parent["budget"] = None
+    full = {**parameters, "budget": ROWS + 1}
+    if "hard_budget" in full:
+        full["hard_budget"] = None
+    if "max_coef" in full:
+        full["max_coef"] = 100.0
+    kind = "Regressor" if task == "regression" else "Classifier"
+    ours = getattr(onkel, system.name + kind)(**full, random_state=SEED)
+    theirs = getattr(onkel, PARENT[system.name] + kind)(**parent)
+    agree(
+        learn(ours, X, y, task, []),
+        learn(theirs, X, y, task, []).reshape(ROWS, -1),
+        1e-10,
+    )
+
+
+def test_threads_do_not_change_the_result() -> None:
+    X, y = data("binary", rows=1000)
+    one = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=1)
+    two = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=2)
+    np.testing.assert_allclose(
+        onkel.progressive(one, X, y), onkel.progressive(two, X, y), rtol=1e-9
+    )
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X))
