@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import caching
-from numba.extending import overload, register_jitable
+from numba import types
+from numba.core import caching, cgutils
+from numba.extending import intrinsic, overload, register_jitable
 
 F = TypeVar("F", bound=Callable)
 
@@ -55,6 +56,7 @@ class _Cache(caching.FunctionCache):
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": set(REASSOCIATE)}
 # Most of the time to compile a function goes into unpacking Python objects.
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+MERGED = {**INNER, "forceinline": True}
 
 
 def jit(function: F) -> F:
@@ -69,20 +71,60 @@ def jit(function: F) -> F:
     return compiled
 
 
-def inner(function: F | None = None, *, exact: bool = False) -> F:
-    """Let compiled code call a function; called from Python it is plain Python.
+def inner(function: F) -> F:
+    """Let compiled code call a function; called from Python it is plain Python."""
+    return register_jitable(**INNER)(function)
 
-    Parameters
-    ----------
-    function
-        As in `jit`.
-    exact
-        Keep the order of floating-point operations as written.
+
+def primitive(function: F) -> F:
+    """As `inner`, merged into the caller: a call costs more than a small change."""
+    return register_jitable(**MERGED)(function)
+
+
+def exact(function: F) -> F:
+    """As `inner`, but keep the order of floating-point operations as written."""
+    return register_jitable(**{**INNER, "fastmath": {"contract"}})(function)
+
+
+def without_nan(function: F) -> F:
+    """As `inner`, for numbers that cannot be NaN: only so do minima become vectors."""
+    return register_jitable(**{**INNER, "fastmath": set(REASSOCIATE) | {"nnan"}})(
+        function
+    )
+
+
+@intrinsic
+def _without_owner(typing_context: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(array)(context, builder, value=arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), generate
+
+
+def borrowed(arrays: Any) -> Any:
+    """Return a NamedTuple of arrays, or an array, that counts no references.
+
+    Counting costs two locked instructions for every mention of an array. What compiled
+    code was called with lives as long as the call, so it need not count.
     """
-    if function is None:
-        return functools.partial(inner, exact=exact)  # type: ignore[return-value]
-    options = {**INNER, "fastmath": {"contract"}} if exact else INNER
-    return register_jitable(**options)(function)
+    return arrays
+
+
+@overload(borrowed, jit_options=INNER)
+def _borrowed(arrays):  # type: ignore[no-untyped-def]
+    if isinstance(arrays, types.Array):
+        return lambda arrays: _without_owner(arrays)
+    cls = arrays.instance_class
+    fields = ", ".join(
+        f"borrowed(arrays.{name})" if isinstance(kind, types.Array) else f"arrays.{name}"
+        for name, kind in zip(arrays.fields, arrays.types, strict=True)
+    )
+    scope: dict[str, Any] = {"borrowed": borrowed, "cls": cls}
+    exec(f"def code(arrays):\n    return cls({fields})", scope)
+    return scope["code"]
 
 
 def choice(position: int) -> tuple[Callable, Callable[[type], Callable[[F], F]]]:
@@ -111,7 +153,7 @@ def choice(position: int) -> tuple[Callable, Callable[[type], Callable[[F], F]]]
         return register
 
     # Not strict: the codes name their arguments, this function does not.
-    @overload(function, jit_options=INNER, strict=False)
+    @overload(function, jit_options=MERGED, strict=False)
     def _choose(*arguments: Any) -> Any:
         return table[arguments[position].instance_class]
 

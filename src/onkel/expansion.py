@@ -2,8 +2,9 @@
 
     f(x) = scale * sum_j coef[:, j] k(c_j, x),    scale = factor * base(t)
 
-Phase 2 walks through a block whose kernel values are all known in advance: with the
-centres (`kernel`) and within the block (`block`). The primitives below change the model
+Phase 2 walks through a block whose kernel values with the centres are known in advance
+(`kernel`), and those within the block (`block`) as soon as a row is to become a centre.
+The primitives below change the model
 and keep `kernel` exact for the rows still to come; nothing else knows the look-ahead,
 and nothing here sees a feature: `source` remembers where each slot's features are to
 come from, and phase 1 moves them when the block is done.
@@ -12,6 +13,7 @@ come from, and phase 1 moves them when the block is done.
 |-----------|-----------------------------------------|----------------------------|
 | rescale   | every coefficient times c               | 1                          |
 | stretch   | each centre's coefficients times its own| outputs x centres          |
+| clip      | no centre's coefficients beyond a norm    | outputs x centres          |
 | add       | one coefficient changes                 | 1                          |
 | insert    | row t becomes a centre                  | rows to come               |
 | drop      | centre j leaves, the last takes its slot| rows to come               |
@@ -28,11 +30,12 @@ of the centres (`row`) and their raw scores (`scores`); the primitives keep both
 declared without the Gram matrix count only what was inserted after the centre itself.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner
+from onkel.compiled import inner, primitive, without_nan
 
 HEAD = np.dtype(
     [
@@ -65,7 +68,8 @@ class LookAhead(NamedTuple):
     """All kernel values that a block can need, and room to work."""
 
     kernel: Any  # shape (rows, slots): k(x_t, c_j)
-    block: Any  # shape (rows, rows): k(x_t, x_s), right of the diagonal
+    block: Any  # shape (rows, rows): k(x_t, x_s), s > t, for rows t that are known
+    known: Any  # shape (rows,): whether row t of `block` has its values
     diag: Any  # shape (rows,): k(x_t, x_t)
     source: Any  # shape (capacity,): old slot, or ~t for row t of the block
     raw: Any  # shape (outputs,): raw scores of the present row
@@ -136,7 +140,7 @@ def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
     )
 
 
-@inner
+@primitive
 def rescale(model: Model, c: float) -> None:
     """Multiply every coefficient by c."""
     model.head[0].factor *= c
@@ -164,19 +168,36 @@ def stretch(model: Model, factors: Any) -> None:
             model.coef[o, j] *= factors[j]
 
 
-@inner
+@without_nan
+def clip(model: Model, norm: float, scratch: Any) -> None:
+    """Shorten each centre's coefficients to a raw norm, where they are longer."""
+    size = model.head[0].count
+    highest = model.coef.dtype.type(norm)
+    if model.coef.shape[0] == 1:
+        coef = model.coef[0]
+        for j in range(size):
+            coef[j] = min(max(coef[j], -highest), highest)
+        return
+    squared_norms(model, scratch)
+    for j in range(size):
+        length = math.sqrt(scratch[j])
+        scratch[j] = highest / length if length > highest else 1
+    stretch(model, scratch)
+
+
+@primitive
 def add(model: Model, output: int, j: int, weight: float) -> None:
     """Change one coefficient by a raw weight."""
     model.coef[output, j] += weight
 
 
-@inner
+@primitive
 def column(model: Model, ahead: LookAhead, t: int) -> Any:
     """k(c_j, x_t) for all centres."""
     return ahead.kernel[t, : model.head[0].count]
 
 
-@inner
+@primitive
 def row(model: Model, j: int) -> Any:
     """k(c_j, c_i) for all centres; the Gram matrix must be declared."""
     return model.gram[j, : model.head[0].count]
@@ -193,21 +214,28 @@ def squared_norms(model: Model, out: Any) -> None:
             out[j] += model.coef[o, j] * model.coef[o, j]
 
 
-@inner
+@without_nan
 def oldest_smallest(model: Model, cost: Any) -> int:
-    """Slot of the smallest cost, of the oldest centre on ties."""
+    """Slot of the smallest cost, of the oldest centre on ties.
+
+    Three plain minima, each of which runs on vectors, instead of one loop with the
+    conditions inside.
+    """
     size = model.head[0].count
-    smallest = cost.dtype.type(np.inf)
-    for j in range(size):
+    smallest = cost[0]
+    for j in range(1, size):
         smallest = min(smallest, cost[j])
-    slot, oldest = 0, np.iinfo(np.int64).max
+    never = np.iinfo(np.int64).max
+    oldest = never
     for j in range(size):
-        if cost[j] == smallest and model.birth[j] < oldest:
-            slot, oldest = j, model.birth[j]
+        oldest = min(oldest, model.birth[j] if cost[j] == smallest else never)
+    slot = never
+    for j in range(size):
+        slot = min(slot, j if model.birth[j] == oldest else never)
     return slot
 
 
-@inner
+@primitive
 def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> None:
     head = model.head[0]
     dtype = model.coef.dtype
@@ -248,7 +276,7 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
         ahead.kernel[s, j] = ahead.block[t, s]
 
 
-@inner
+@primitive
 def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     head = model.head[0]
     for o in range(model.coef.shape[0]):
@@ -261,21 +289,21 @@ def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
                 model.scores[o, i] -= q * model.gram[j, i]
 
 
-@inner
+@primitive
 def insert(model: Model, ahead: LookAhead, t: int, update: Update) -> None:
     """Row t becomes a centre."""
     _occupy(model, ahead, t, model.head[0].count, update)
     model.head[0].count += 1
 
 
-@inner
+@primitive
 def replace(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> None:
     """Row t becomes a centre in the slot of centre j, which leaves."""
     _vacate(model, ahead, t, j)
     _occupy(model, ahead, t, j, update)
 
 
-@inner
+@primitive
 def drop(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     """Centre j leaves; the last centre takes its slot."""
     _vacate(model, ahead, t, j)

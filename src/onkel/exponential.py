@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from onkel.compiled import inner
+from onkel.compiled import exact
 
 LOG2_E = 1.4426950408889634
 # ln(2) in two parts: the first has so few digits that n * LN2_HIGH is exact.
@@ -37,7 +37,7 @@ def _as_float64(typing_context: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-@inner(exact=True)
+@exact
 def _exp_float32(v: Any) -> Any:
     v = max(v, np.float32(-87.0))
     n = np.floor(v * np.float32(LOG2_E) + np.float32(0.5))
@@ -52,7 +52,7 @@ def _exp_float32(v: Any) -> Any:
     return p * _as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
 
 
-@inner(exact=True)
+@exact
 def _exp_float64(v: Any) -> Any:
     v = max(v, -708.0)
     n = np.floor(v * LOG2_E + 0.5)

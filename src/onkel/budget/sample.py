@@ -19,8 +19,10 @@ from onkel.expansion import (
     LookAhead,
     Model,
     Update,
+    clip,
     insert,
     replace,
+    rescale,
     squared_norms,
     stretch,
 )
@@ -42,6 +44,10 @@ class Weighted(NamedTuple):
 
 @inner
 def _magnitudes(model: Model, out: Any) -> None:
+    if model.coef.shape[0] == 1:
+        for j in range(model.head[0].count):
+            out[j] = abs(model.coef[0, j])
+        return
     squared_norms(model, out)
     for j in range(model.head[0].count):
         out[j] = math.sqrt(out[j])
@@ -124,15 +130,11 @@ def _absorb_uniform(
         insert(model, ahead, t, update)
         return
     victim = int(rng.random() * head.count)
-    factors = ahead.scratch
-    dtype = factors.dtype
-    _magnitudes(model, factors)
-    growth, highest = dtype.type(head.count / (head.count - 1)), dtype.type(cap)
-    for j in range(head.count):
-        grown = factors[j] * growth
-        factors[j] = growth if grown <= highest else highest / factors[j]
-    stretch(model, factors)
-    replace(model, ahead, t, victim, update)
+    rescale(model, head.count / (head.count - 1))
+    clip(model, budget.cap / head.factor, ahead.scratch)
+    # The newcomer's raw weight was meant for the scale before.
+    weight = update.weight * (head.count - 1) / head.count
+    replace(model, ahead, t, victim, Update(update.up, update.down, weight))
     head.maintenance += 1
 
 

@@ -38,6 +38,7 @@ class Workspace(NamedTuple):
     kernel: Any  # shape (rows * slots,)
     block: Any  # shape (rows * rows,)
     norms: Any  # shape (rows,)
+    known: Any  # shape (rows,), bool
     diag: Any  # shape (rows,)
     source: Any  # shape (capacity,)
     raw: Any  # shape (outputs,), float64
@@ -54,7 +55,7 @@ class Centers(NamedTuple):
 
 # Norms of the rows first..last.
 measure, measures = choice(position=1)
-# Products of the rows first..last with points.
+# Products of the rows first..last with the points from an offset on.
 compare, compares = choice(position=1)
 # The rows first..last as points, in the order in which the centres are kept.
 lay_out, lays_out = choice(position=0)
@@ -100,12 +101,14 @@ def _compare_dense(
     rows: Dense,
     first: int,
     last: int,
-    points: Any,  # shape (at least points, features)
+    points: Any,  # shape (at least offset + count, features)
+    offset: int,
     norms: Any,
-    out: Any,  # shape (last - first, points)
+    out: Any,  # shape (last - first, count)
 ) -> None:
+    points = points[offset : offset + out.shape[1]]
     if kernel.kind != Kind.LAPLACIAN:
-        np.dot(rows.X[first:last], points[: out.shape[1]].T, out)
+        np.dot(rows.X[first:last], points.T, out)
         return
     for t in range(first, last):
         x = rows.X[t]
@@ -123,35 +126,36 @@ def _compare_sparse(
     first: int,
     last: int,
     points: Any,
+    offset: int,
     norms: Any,
     out: Any,
 ) -> None:
     features = points.T
-    size = out.shape[1]
+    end = offset + out.shape[1]
     for t in range(first, last):
         total = out[t - first]
         start, stop = rows.indptr[t], rows.indptr[t + 1]
         if kernel.kind == Kind.LAPLACIAN:
             # |x - c|_1 = |c|_1 + sum over stored features of |x_k - c_k| - |c_k|
-            total[:] = norms[:size]
+            total[:] = norms[offset:end]
             for e in range(start, stop):
-                v, c = rows.data[e], features[rows.indices[e]]
-                for j in range(size):
+                v, c = rows.data[e], features[rows.indices[e], offset:end]
+                for j in range(len(total)):
                     total[j] += abs(v - c[j]) - abs(c[j])
             continue
         total[:] = 0
         # Four features at a time: the running totals are loaded and stored once.
         quads = start + (stop - start) // 4 * 4
         for e in range(start, quads, 4):
-            v0, c0 = rows.data[e], features[rows.indices[e]]
-            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1]]
-            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2]]
-            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3]]
-            for j in range(size):
+            v0, c0 = rows.data[e], features[rows.indices[e], offset:end]
+            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1], offset:end]
+            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2], offset:end]
+            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3], offset:end]
+            for j in range(len(total)):
                 total[j] += v0 * c0[j] + v1 * c1[j] + v2 * c2[j] + v3 * c3[j]
         for e in range(quads, stop):
-            v, c = rows.data[e], features[rows.indices[e]]
-            for j in range(size):
+            v, c = rows.data[e], features[rows.indices[e], offset:end]
+            for j in range(len(total)):
                 total[j] += v * c[j]
 
 
@@ -184,16 +188,19 @@ def _clear_sparse(rows: Sparse, first: int, last: int, panel: Any) -> None:
 def prepare(
     kernel: Kernel, rows: Any, first: int, last: int, slots: int, work: Workspace
 ) -> tuple[LookAhead, Any]:
-    """Lay out the rows first..last, and their look-ahead, whose values `fill` makes."""
+    """Lay out the rows first..last and their look-ahead; `fill` makes its values."""
     count = last - first
     measure(kernel, rows, first, last, work.norms)
     for t in range(count):
         work.diag[t] = diagonal(kernel, work.norms[t])
     for j in range(slots):
         work.source[j] = j
+    for t in range(count):
+        work.known[t] = False
     ahead = LookAhead(
         work.kernel[: count * slots].reshape(count, slots),
         work.block[: count * count].reshape(count, count),
+        work.known,
         work.diag,
         work.source,
         work.raw,
@@ -208,23 +215,50 @@ def fill(
     rows: Any,
     first: int,
     part: Any,  # (start, stop): the rows of the block to fill
-    points: Any,  # the block itself, as `prepare` lays it out
     centers: Centers,
     size: int,
     ahead: LookAhead,
     work: Workspace,
 ) -> None:
-    """Compute a part of the block's kernel values."""
-    count = len(ahead.kernel)
+    """Compute the kernel values of a part of the block with the centres."""
     start, stop = part
-    known, within = ahead.kernel[start:stop], ahead.block[start:stop]
-    top, bottom = first + start, first + stop
-    compare(kernel, rows, top, bottom, centers.points, centers.norms, known)
-    compare(kernel, rows, top, bottom, points, work.norms, within)
+    values = ahead.kernel[start:stop]
+    compare(
+        kernel,
+        rows,
+        first + start,
+        first + stop,
+        centers.points,
+        0,
+        centers.norms,
+        values,
+    )
     for t in range(start, stop):
-        norm = work.norms[t]
-        transform(kernel, known[t - start, :size], norm, centers.norms)
-        transform(kernel, within[t - start, t + 1 :], norm, work.norms[t + 1 : count])
+        transform(kernel, values[t - start, :size], work.norms[t], centers.norms)
+
+
+@inner
+def reveal(
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    t: int,
+    points: Any,  # the block itself, as `prepare` lays it out
+    ahead: LookAhead,
+    work: Workspace,
+) -> None:
+    """Compute the kernel values of row t with the rows of the block after it.
+
+    Few rows become centres, so this is done for those that do, not for all.
+    """
+    ahead.known[t] = True
+    count = len(ahead.block) - t - 1
+    if count == 0:
+        return
+    later = ahead.block[t, t + 1 :].reshape(1, count)
+    row, norms = first + t, work.norms
+    compare(kernel, rows, row, row + 1, points, t + 1, norms, later)
+    transform(kernel, later[0], norms[t], norms[t + 1 :])
 
 
 @inner
@@ -273,7 +307,7 @@ def score(
         last = min(first + tile, stop)
         known = values[: (last - first) * size].reshape(last - first, size)
         measure(kernel, rows, first, last, norms)
-        compare(kernel, rows, first, last, centers.points, centers.norms, known)
+        compare(kernel, rows, first, last, centers.points, 0, centers.norms, known)
         for t in range(last - first):
             transform(kernel, known[t], norms[t], centers.norms)
             for o in range(outputs):

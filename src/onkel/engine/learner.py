@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from onkel.compiled import jit
 from onkel.engine import block, online
 from onkel.engine.block import Centers, Dense, Sparse, Workspace
-from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size
+from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size, slots_for
 from onkel.expansion import Model, allocate, relabelled, resized
 from onkel.rates import base
 
@@ -33,7 +33,7 @@ CACHED_VALUES = 64 * 1024
 
 # The parts of `online.learn`, to be called from several threads.
 _prepare, _fill = jit(block.prepare), jit(block.fill)
-_walk, _settle = jit(online.walk), jit(block.settle)
+_walk_through = jit(online.walk_through)
 
 
 class ScoreOverflow(ArithmeticError):
@@ -70,28 +70,31 @@ def learn_threaded(pool: ThreadPoolExecutor, parts: int) -> Callable[..., int]:
         while done < len(y):
             last = min(done + block_size, len(y))
             size = int(model.head[0].count)
-            slots = min(size + last - done, largest_size)
+            slots = slots_for(size, last - done, largest_size)
             if slots > len(model.diag):
                 return done
             ahead, points = _prepare(plan.kernel, rows, done, last, slots, work)
 
             def task(part: tuple[int, int]) -> None:
-                _fill(plan.kernel, rows, done, part, points, centers, size, ahead, work)
+                _fill(plan.kernel, rows, done, part, centers, size, ahead, work)
 
             list(pool.map(task, split(last - done, parts)))
-            learnt = _walk(
+            done += _walk_through(
                 plan,
                 budget,
                 model,
+                centers,
+                rows,
+                done,
+                last,
+                points,
                 ahead,
-                work.f,
-                y[done:last],
-                sample_weight[done:last],
-                scores[done:last],
+                y,
+                sample_weight,
+                scores,
                 rng,
+                work,
             )
-            _settle(rows, done, last, points, model.head[0].count, centers, work)
-            done += learnt
             if done < last:
                 break
         return done
@@ -145,7 +148,7 @@ class Learner:
         self.budget = budget
         self.rng = rng
         self.largest_size = int(min(largest_size(budget), UNLIMITED))
-        capacity = min(SMALLEST_CAPACITY, max(self.largest_size, 2))
+        capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
         gram, scores = declared(budget, plan.ball)
         self.model = allocate(outputs, capacity, np.dtype(dtype), gram, scores)
         self.centers = Centers(
@@ -266,8 +269,7 @@ class Learner:
         block_size = min(block_size, len(y))
         done = 0
         while done < len(y):
-            wanted = int(self.head.count) + min(block_size, len(y) - done)
-            self._ensure_capacity(min(wanted, self.largest_size))
+            self._ensure_capacity(self._slots(min(block_size, len(y) - done)))
             left = (
                 Dense(rows.X[done:])
                 if isinstance(rows, Dense)
@@ -288,16 +290,18 @@ class Learner:
                 self._workspace(block_size, isinstance(rows, Sparse)),
             )
             done += learnt
-            wanted = int(self.head.count) + min(block_size, len(y) - done)
-            if min(wanted, self.largest_size) <= len(self.model.diag):
+            if self._slots(min(block_size, len(y) - done)) <= len(self.model.diag):
                 break
         return done
+
+    def _slots(self, rows: int) -> int:
+        return slots_for(int(self.head.count), rows, self.largest_size)
 
     def _ensure_capacity(self, slots: int) -> None:
         capacity = len(self.model.diag)
         if slots <= capacity:
             return
-        capacity = min(max(2 * capacity, slots), self.largest_size)
+        capacity = max(slots, self._slots(capacity))
         size = int(self.head.count)
         self.model = resized(self.model, capacity)
         old = self.centers
@@ -327,6 +331,7 @@ class Learner:
                 kernel=np.zeros(block_size * capacity, self.dtype),
                 block=np.zeros(block_size * block_size, self.dtype),
                 norms=np.zeros(block_size, self.dtype),
+                known=np.zeros(block_size, np.bool_),
                 diag=np.zeros(block_size, self.dtype),
                 source=np.zeros(capacity, np.int64),
                 raw=np.zeros(outputs),

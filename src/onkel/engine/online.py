@@ -4,23 +4,24 @@ import math
 from typing import Any
 
 from onkel.budget.dispatch import absorb
-from onkel.compiled import inner, jit
+from onkel.compiled import borrowed, inner, jit, primitive
 from onkel.engine.block import (
     Centers,
     Workspace,
     fill,
     prepare,
+    reveal,
     settle,
 )
-from onkel.engine.plan import Plan
+from onkel.engine.plan import Plan, slots_for
 from onkel.expansion import LookAhead, Model, Update, fold, refresh, rescale
 from onkel.losses import radius
 from onkel.rates import base, decay, gain
 from onkel.steps import propose
 from onkel.tasks import judge
 
-# Below this the factor moves into the coefficients: 1/factor must stay harmless.
-SMALLEST_FACTOR = 1e-3
+# Beyond these the factor moves into the coefficients: 1/factor must stay harmless.
+SMALLEST_FACTOR, LARGEST_FACTOR = 1e-3, 1e3
 # Edits after which incrementally kept norms and scores are computed afresh.
 REFRESH = 4096
 
@@ -37,46 +38,54 @@ def _project_on_ball(plan: Plan, model: Model) -> None:
         rescale(model, allowed / norm)
 
 
-@inner
+@primitive
 def walk(
     plan: Plan,
     budget: Any,
     model: Model,
     ahead: LookAhead,
     f: Any,  # shape (outputs,): scores of the present row
+    start: int,
     y: Any,  # shape (rows,)
     sample_weight: Any,  # shape (rows,)
     scores: Any,  # shape (rows, outputs): the scores before each update
     rng: Any,
 ) -> int:
-    """Learn a block; return how many rows were learnt.
+    """Learn the rows of a block from `start` on; return where it stopped.
 
-    Fewer than there are means that the next row's score, or its update, is no longer
-    a finite number; the model is as it was before that row.
+    It stops before a row that is to become a centre and whose kernel values within
+    the block are not known yet: `reveal` them and call again. If they are known, the
+    row's score or its update is not a finite number, and nothing can be learnt from it.
+    The model is as it was before that row.
     """
     head = model.head[0]
     outputs = model.coef.shape[0]
-    for t in range(len(y)):
-        scale = head.factor * base(plan.rate, head.t)
-        known = ahead.kernel[t, : head.count]
-        finite = True
-        for o in range(outputs):
-            coef = model.coef[o]
-            total = coef.dtype.type(0)
-            for j in range(len(known)):
-                total += coef[j] * known[j]
-            ahead.raw[o] = total
-            f[o] = scale * total
-            scores[t, o] = f[o]
-            finite &= math.isfinite(scores[t, o])
-        if not finite:
-            return t
+    for t in range(start, len(y)):
+        # Called again for the same row: raw scores and f are still there.
+        if t > start or not ahead.known[t]:
+            scale = head.factor * base(plan.rate, head.t)
+            values = ahead.kernel[t, : head.count]
+            finite = True
+            for o in range(outputs):
+                coef = model.coef[o]
+                total = coef.dtype.type(0)
+                for j in range(len(values)):
+                    total += coef[j] * values[j]
+                ahead.raw[o] = total
+                f[o] = scale * total
+                scores[t, o] = f[o]
+                finite &= math.isfinite(scores[t, o])
+            if not finite:
+                ahead.known[t] = True
+                return t
         verdict = judge(plan.loss, f, y[t])
         now = head.t + 1
         factor = head.factor * decay(plan.rate, now)
-        kxx = ahead.diag[t]
         step = gain(plan.rate, now)
-        weight = propose(plan.step, verdict, step, kxx, sample_weight[t]) / factor
+        weight = propose(plan.step, verdict, step, ahead.diag[t], sample_weight[t])
+        weight /= factor
+        if weight != 0.0 and not ahead.known[t]:
+            return t
         if not math.isfinite(model.coef.dtype.type(weight)):
             return t
         head.t = now
@@ -85,14 +94,55 @@ def walk(
         head.largest = max(head.largest, abs(y[t]))
         if weight != 0.0:
             head.updates += 1
-            absorb(
-                budget, model, ahead, t, Update(verdict.up, verdict.down, weight), rng
-            )
+            update = Update(verdict.up, verdict.down, weight)
+            absorb(budget, model, ahead, t, update, rng)
             if plan.ball:
                 _project_on_ball(plan, model)
-        if head.factor < SMALLEST_FACTOR:
+        if not SMALLEST_FACTOR < head.factor < LARGEST_FACTOR:
             fold(model)
     return len(y)
+
+
+@primitive
+def walk_through(
+    plan: Plan,
+    budget: Any,
+    model: Model,
+    centers: Centers,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,
+    ahead: LookAhead,
+    y: Any,
+    sample_weight: Any,
+    scores: Any,
+    rng: Any,
+    work: Workspace,
+) -> int:
+    """Learn the block first..last, whose look-ahead is filled, and settle it.
+
+    Returns how many of its rows were learnt.
+    """
+    t, count = 0, last - first
+    while True:
+        t = walk(
+            plan,
+            budget,
+            model,
+            ahead,
+            work.f,
+            t,
+            y[first:last],
+            sample_weight[first:last],
+            scores[first:last],
+            rng,
+        )
+        if t == count or ahead.known[t]:
+            break
+        reveal(plan.kernel, rows, first, t, points, ahead, work)
+    settle(rows, first, last, points, model.head[0].count, centers, work)
+    return t
 
 
 @jit
@@ -112,32 +162,37 @@ def learn(
 ) -> int:
     """Learn rows block by block; return how many were learnt.
 
-    Stops before a block for which the arrays have no room, and after a row that cannot
-    be learnt; the caller tells the two apart by the room.
+    Stops before a block for which the arrays have no room, and before a row that
+    cannot be learnt; the caller tells the two apart by the room.
     """
+    model, centers, work = borrowed(model), borrowed(centers), borrowed(work)
+    rows, y, scores = borrowed(rows), borrowed(y), borrowed(scores)
+    sample_weight = borrowed(sample_weight)
     done = 0
     while done < len(y):
         last = min(done + block_size, len(y))
         size = model.head[0].count
-        slots = min(size + last - done, largest_size)
+        slots = slots_for(size, last - done, largest_size)
         if slots > len(model.diag):
             return done
         ahead, points = prepare(plan.kernel, rows, done, last, slots, work)
-        whole = (0, last - done)
-        fill(plan.kernel, rows, done, whole, points, centers, size, ahead, work)
-        learnt = walk(
+        fill(plan.kernel, rows, done, (0, last - done), centers, size, ahead, work)
+        done += walk_through(
             plan,
             budget,
             model,
+            centers,
+            rows,
+            done,
+            last,
+            points,
             ahead,
-            work.f,
-            y[done:last],
-            sample_weight[done:last],
-            scores[done:last],
+            y,
+            sample_weight,
+            scores,
             rng,
+            work,
         )
-        settle(rows, done, last, points, model.head[0].count, centers, work)
-        done += learnt
         if done < last:
             return done
     return done

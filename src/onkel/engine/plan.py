@@ -7,6 +7,7 @@ from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.forget import Forget
 from onkel.budget.grow import Grow
 from onkel.budget.redundant import Redundant
+from onkel.compiled import inner
 from onkel.kernels import Kernel
 from onkel.losses import Loss
 from onkel.rates import Rate
@@ -36,6 +37,21 @@ def largest_size(budget: Any) -> float:
 
 # A hard limit that no model reaches.
 UNLIMITED = 2**62
+
+
+# Kernel values in a cache line, in float32.
+LINE = 16
+
+
+@inner
+def slots_for(size: int, rows: int, largest: int) -> int:
+    """Slots that a block of rows may need, given the size before it.
+
+    An odd number of cache lines: whole lines, so that vectors do not straddle them, and
+    odd, so that a column of kernel values does not fall into a few sets of the cache.
+    """
+    lines = -(-min(size + rows, largest) // LINE)
+    return (lines | 1) * LINE
 
 
 def declared(budget: Any, ball: bool) -> tuple[bool, bool]:

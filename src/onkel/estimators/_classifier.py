@@ -25,6 +25,19 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return index if len(classes) > 2 else 2.0 * index - 1.0
 
 
+def unknown(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Rows whose label is not among the classes; sorts nothing, unlike np.isin."""
+    nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.flatnonzero(classes[nearest] != y)
+
+
+def refuse_targets_of_regression(y: np.ndarray) -> None:
+    """Raise if y holds no labels; integers are labels without a closer look."""
+    if y.dtype.kind in "iub" or (y.dtype.kind == "f" and (y == np.rint(y)).all()):
+        return
+    check_classification_targets(y)
+
+
 class OnlineClassifier(ClassifierMixin, KernelEstimator):
     """A system that predicts labels."""
 
@@ -113,7 +126,7 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
         with self._unchanged_on_error():
             self._validate_params()
             X, y = self._checked_rows(X, y, reset=True)
-            check_classification_targets(y)
+            refuse_targets_of_regression(y)
             weight = self._weight(X, y, sample_weight, streaming=False)
             self.classes_ = np.unique(y)
             self._classes_given = True
@@ -145,7 +158,7 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
             if not first:
                 self._refuse_changed_parameters()
             X, y = self._checked_rows(X, y, reset=first)
-            check_classification_targets(y)
+            refuse_targets_of_regression(y)
             self._take_classes(classes, y, first)
             weight = self._weight(X, y, sample_weight, streaming=True)
             if first:
@@ -189,19 +202,20 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
                 f"{self.classes_}"
             )
         if self._classes_given:
-            unknown = np.setdiff1d(y, self.classes_)
-            if len(unknown):
+            strangers = unknown(y, self.classes_)
+            if len(strangers):
                 raise ValueError(
                     f"y contains labels that are not among the classes given, "
-                    f"{self.classes_}: {unknown}"
+                    f"{self.classes_}: {np.unique(y[strangers])}, first in row "
+                    f"{strangers[0]}"
                 )
 
     def _arrivals(self, y: np.ndarray) -> tuple[list[int], list[Any]]:
         """Rows at which labels occur for the first time, and these labels."""
-        labels, firsts = np.unique(y, return_index=True)
-        new = ~np.isin(labels, self.classes_)
-        order = np.argsort(firsts[new])
-        return firsts[new][order].tolist(), list(labels[new][order])
+        rows = unknown(y, self.classes_)
+        labels, firsts = np.unique(y[rows], return_index=True)
+        order = np.argsort(firsts)
+        return rows[firsts[order]].tolist(), list(labels[order])
 
     def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
         """Learn of a label; return the scores so far as if its class had been there."""

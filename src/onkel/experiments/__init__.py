@@ -1,0 +1,1 @@
+"""Experiments: what can be run, seen and reproduced, on top of the library."""

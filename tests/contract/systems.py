@@ -1,0 +1,140 @@
+"""Every system with parameters that suit streams of a few hundred rows.
+
+Budgets are small, so that every strategy is at work for most of a stream, and the
+parameters are the same everywhere, so that few specialisations are compiled.
+"""
+
+import inspect
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import onkel
+
+BUDGET = 12
+FEATURES = 3
+SEED = 7
+
+PEGASOS = {"alpha": 0.01, "t0": 10.0}
+CONSTANT = {"eta0": 0.4, "alpha": 0.05}
+BOUNDED = {"budget": BUDGET}
+
+
+class System(NamedTuple):
+    """The name of a system and what it is made with."""
+
+    name: str
+    parameters: dict[str, Any]
+    regressor: bool = False
+
+    @property
+    def cls(self) -> Any:
+        return getattr(onkel, self.name)
+
+    def make(self, **parameters: Any) -> Any:
+        given = {"gamma": 0.5, "random_state": SEED, **self.parameters, **parameters}
+        return self.cls(**given)
+
+    def accepts(self, parameter: str) -> bool:
+        return parameter in inspect.signature(self.cls).parameters
+
+    @property
+    def weighted(self) -> bool:
+        return "sample_weight" in inspect.signature(self.cls.fit).parameters
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the size can never exceed the budget."""
+        return "budget" in self.parameters and "maintenance_rate" not in self.parameters
+
+    @property
+    def random(self) -> bool:
+        return self.name.startswith(("RBP", "BOGD", "NBSGD"))
+
+
+CLASSIFIERS = {
+    "perceptron": System("KernelPerceptronClassifier", {}),
+    "rbp": System("RBPClassifier", BOUNDED),
+    "forgetron": System("ForgetronClassifier", BOUNDED),
+    "budget-perceptron": System("BudgetPerceptronClassifier", BOUNDED),
+    "bpa": System("BPAClassifier", {**BOUNDED, "C": 0.8}),
+    "pa": System("BPAClassifier", {"budget": None, "C": 0.8}),
+    "ogd": System("OGDClassifier", CONSTANT),
+    "bogd": System("BOGDClassifier", {**BOUNDED, **CONSTANT}),
+    "bogd++": System("BOGDClassifier", {**BOUNDED, **CONSTANT, "sampling": "weighted"}),
+    "sgd": System("KernelSGDClassifier", PEGASOS),
+    "bsgd": System("BSGDClassifier", {**BOUNDED, **PEGASOS}),
+    "bsgd-ball": System("BSGDClassifier", {**BOUNDED, **PEGASOS, "ball": True}),
+    "nbsgd": System(
+        "NBSGDClassifier", {**BOUNDED, **PEGASOS, "maintenance_rate": 60.0}
+    ),
+}
+
+REGRESSORS = {
+    "perceptron-r": System("KernelPerceptronRegressor", {"eta0": 0.3}, True),
+    "rbp-r": System("RBPRegressor", {**BOUNDED, "eta0": 0.3}, True),
+    "forgetron-r": System("ForgetronRegressor", {**BOUNDED, "eta0": 0.3}, True),
+    "bpa-r": System("BPARegressor", {**BOUNDED, "C": 0.8}, True),
+    "ogd-r": System("OGDRegressor", CONSTANT, True),
+    "bogd-r": System("BOGDRegressor", {**BOUNDED, **CONSTANT}, True),
+    "bogd++-r": System(
+        "BOGDRegressor", {**BOUNDED, **CONSTANT, "sampling": "weighted"}, True
+    ),
+    "sgd-r": System("KernelSGDRegressor", PEGASOS, True),
+    "bsgd-r": System(
+        "BSGDRegressor", {**BOUNDED, **PEGASOS, "loss": "squared_error"}, True
+    ),
+    "nbsgd-r": System(
+        "NBSGDRegressor", {**BOUNDED, **PEGASOS, "maintenance_rate": 60.0}, True
+    ),
+}
+
+SYSTEMS = CLASSIFIERS | REGRESSORS
+# Systems whose continuation depends on the state of a generator.
+RANDOM = ("rbp", "bogd", "bogd++", "nbsgd", "rbp-r", "bogd-r", "nbsgd-r")
+
+
+def each(names: Iterable[str]) -> Any:
+    """Parametrize a test over systems."""
+    return pytest.mark.parametrize(
+        "system", [pytest.param(SYSTEMS[name], id=name) for name in names]
+    )
+
+
+def rows(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features, a third of them zero, and a noisy function of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, FEATURES)) * (rng.random((count, FEATURES)) < 0.7)
+    f = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=count)
+    return X, f
+
+
+def data(system: System, count: int, seed: int = 0, classes: int = 2) -> Any:
+    """Features, and targets or labels 0, 1, ... for them."""
+    X, f = rows(count, seed)
+    if system.regressor:
+        return X, f
+    edges = np.quantile(f, np.arange(1, classes) / classes)
+    return X, np.digitize(f, edges)
+
+
+def scores(model: Any, X: Any) -> np.ndarray:
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+def goes_on_alike(model: Any, twin: Any, X: Any, y: Any) -> None:
+    """Two models learn further rows to the same bits: nothing that matters differs."""
+    assert model.t_ == twin.t_
+    np.testing.assert_array_equal(model.dual_coef_, twin.dual_coef_)
+    np.testing.assert_array_equal(model.support_vectors_, twin.support_vectors_)
+    np.testing.assert_array_equal(
+        onkel.progressive(model, X, y), onkel.progressive(twin, X, y)
+    )
+    np.testing.assert_array_equal(model.dual_coef_, twin.dual_coef_)
+    np.testing.assert_array_equal(model.support_vectors_, twin.support_vectors_)
+    for counter in ("t_", "n_updates_", "n_maintenance_", "n_mistakes_", "n_iter_"):
+        assert getattr(model, counter, None) == getattr(twin, counter, None)
+    # Also the draws still to come.
+    assert model._learner.rng.random() == twin._learner.rng.random()
