@@ -6,9 +6,10 @@ calls. Our stamp covers the whole package: a change anywhere makes all of it sta
 nothing else does.
 """
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,11 @@ import numba
 from numba import types
 from numba.core import caching, cgutils
 from numba.extending import intrinsic, overload, register_jitable
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable)
 
@@ -50,7 +56,26 @@ class _CacheImpl(caching.CompileResultCacheImpl):
 
 
 class _Cache(caching.FunctionCache):
+    """One process at a time: numba's own index loses entries when two write at once."""
+
     _impl_class = _CacheImpl
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        if fcntl is None:
+            yield
+            return
+        with open(Path(self.cache_path) / "onkel.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with self._alone():
+            return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with self._alone():
+            super().save_overload(sig, data)
 
 
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": set(REASSOCIATE)}
@@ -119,7 +144,9 @@ def _borrowed(arrays):  # type: ignore[no-untyped-def]
         return lambda arrays: _without_owner(arrays)
     cls = arrays.instance_class
     fields = ", ".join(
-        f"borrowed(arrays.{name})" if isinstance(kind, types.Array) else f"arrays.{name}"
+        f"borrowed(arrays.{name})"
+        if isinstance(kind, types.Array)
+        else f"arrays.{name}"
         for name, kind in zip(arrays.fields, arrays.types, strict=True)
     )
     scope: dict[str, Any] = {"borrowed": borrowed, "cls": cls}

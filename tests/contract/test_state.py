@@ -23,6 +23,7 @@ from sklearn.metrics.pairwise import (
 )
 
 import onkel
+from onkel.engine import online
 from tests.contract.systems import (
     CLASSIFIERS,
     FEATURES,
@@ -112,6 +113,21 @@ def test_dense_and_sparse_rows_may_alternate(system: System) -> None:
         model.partial_fit(form(X[part]), y[part])
         twin.partial_fit(X[part], y[part])
     np.testing.assert_allclose(scores(model, X), scores(twin, X), rtol=1e-9)
+
+
+def test_alternating_formats_need_no_further_code() -> None:
+    # Compiled code is chosen by the types of all arrays, also of those not used.
+    signatures = getattr(online.learn, "signatures", None)
+    if signatures is None:
+        pytest.skip("nothing is compiled")
+    X, y = data(CLASSIFIERS["rbp"], ROWS)
+    model = CLASSIFIERS["rbp"].make().partial_fit(X, y)
+    model.partial_fit(scipy.sparse.csr_array(X), y)
+    compiled = len(online.learn.signatures)
+    model.partial_fit(X, y)
+    model.partial_fit(scipy.sparse.csr_array(X), y)
+    pickled(model).partial_fit(X, y)
+    assert len(online.learn.signatures) == compiled
 
 
 @each(SYSTEMS)

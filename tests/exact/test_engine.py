@@ -1,9 +1,10 @@
-"""Learning equals the oracles, whatever the block, the chunks, the precision, the format.
+"""Learning equals the oracles, whatever the block, chunks, precision or format.
 
 The oracles share no code with the engine and were written by somebody who had not read
 it. Scores before each update are compared, so every row's whole past is.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -156,7 +157,7 @@ def learn(model: Any, X: Any, y: Any, task: str, chunks: Any) -> np.ndarray:
     edges = [0, *chunks, X.shape[0]]
     scores = [
         onkel.progressive(model, X[a:b], y[a:b], classes=labels_of(task))
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in itertools.pairwise(edges)
     ]
     return np.concatenate(scores)
 

@@ -185,19 +185,9 @@ def _clear_sparse(rows: Sparse, first: int, last: int, panel: Any) -> None:
 
 
 @inner
-def prepare(
-    kernel: Kernel, rows: Any, first: int, last: int, slots: int, work: Workspace
-) -> tuple[LookAhead, Any]:
-    """Lay out the rows first..last and their look-ahead; `fill` makes its values."""
-    count = last - first
-    measure(kernel, rows, first, last, work.norms)
-    for t in range(count):
-        work.diag[t] = diagonal(kernel, work.norms[t])
-    for j in range(slots):
-        work.source[j] = j
-    for t in range(count):
-        work.known[t] = False
-    ahead = LookAhead(
+def look_ahead(count: int, slots: int, work: Workspace) -> LookAhead:
+    """View the workspace as the look-ahead of a block of `count` rows."""
+    return LookAhead(
         work.kernel[: count * slots].reshape(count, slots),
         work.block[: count * count].reshape(count, count),
         work.known,
@@ -206,7 +196,6 @@ def prepare(
         work.raw,
         work.scratch,
     )
-    return ahead, lay_out(rows, first, last, work.panel)
 
 
 @inner
@@ -217,24 +206,19 @@ def fill(
     part: Any,  # (start, stop): the rows of the block to fill
     centers: Centers,
     size: int,
-    ahead: LookAhead,
+    slots: int,
     work: Workspace,
 ) -> None:
     """Compute the kernel values of a part of the block with the centres."""
     start, stop = part
-    values = ahead.kernel[start:stop]
-    compare(
-        kernel,
-        rows,
-        first + start,
-        first + stop,
-        centers.points,
-        0,
-        centers.norms,
-        values,
-    )
-    for t in range(start, stop):
-        transform(kernel, values[t - start, :size], work.norms[t], centers.norms)
+    top, bottom = first + start, first + stop
+    norms = work.norms[start:stop]
+    measure(kernel, rows, top, bottom, norms)
+    values = work.kernel[start * slots : stop * slots].reshape(stop - start, slots)
+    compare(kernel, rows, top, bottom, centers.points, 0, centers.norms, values)
+    for t in range(stop - start):
+        transform(kernel, values[t, :size], norms[t], centers.norms)
+        work.diag[start + t] = diagonal(kernel, norms[t])
 
 
 @inner
@@ -243,7 +227,7 @@ def reveal(
     rows: Any,
     first: int,
     t: int,
-    points: Any,  # the block itself, as `prepare` lays it out
+    points: Any,  # the block itself, as `lay_out` gives it
     ahead: LookAhead,
     work: Workspace,
 ) -> None:

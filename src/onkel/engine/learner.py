@@ -6,20 +6,20 @@ demand and never saved.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
-from onkel.compiled import jit
 from onkel.engine import block, online
 from onkel.engine.block import Centers, Dense, Sparse, Workspace
 from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size, slots_for
-from onkel.expansion import Model, allocate, relabelled, resized
+from onkel.engine.threads import Team
+from onkel.expansion import allocate, relabelled, resized
 from onkel.rates import base
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
@@ -31,12 +31,7 @@ SMALLEST_CAPACITY = 64
 CACHED_VALUES = 64 * 1024
 
 
-# The parts of `online.learn`, to be called from several threads.
-_prepare, _fill = jit(block.prepare), jit(block.fill)
-_walk_through = jit(online.walk_through)
-
-
-class ScoreOverflow(ArithmeticError):
+class ScoreOverflowError(ArithmeticError):
     """A score is no longer a finite number; `row` could not be learnt."""
 
     def __init__(self, row: int) -> None:
@@ -47,77 +42,6 @@ class ScoreOverflow(ArithmeticError):
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def learn_threaded(pool: ThreadPoolExecutor, parts: int) -> Callable[..., int]:
-    """`online.learn` with phase 1 of each block in several threads."""
-
-    def learn(
-        plan: Plan,
-        budget: Any,
-        model: Model,
-        centers: Centers,
-        rows: Any,
-        y: np.ndarray,
-        sample_weight: np.ndarray,
-        scores: np.ndarray,
-        block_size: int,
-        largest_size: int,
-        rng: np.random.Generator,
-        work: Workspace,
-    ) -> int:
-        done = 0
-        while done < len(y):
-            last = min(done + block_size, len(y))
-            size = int(model.head[0].count)
-            slots = slots_for(size, last - done, largest_size)
-            if slots > len(model.diag):
-                return done
-            ahead, points = _prepare(plan.kernel, rows, done, last, slots, work)
-
-            def task(part: tuple[int, int]) -> None:
-                _fill(plan.kernel, rows, done, part, centers, size, ahead, work)
-
-            list(pool.map(task, split(last - done, parts)))
-            done += _walk_through(
-                plan,
-                budget,
-                model,
-                centers,
-                rows,
-                done,
-                last,
-                points,
-                ahead,
-                y,
-                sample_weight,
-                scores,
-                rng,
-                work,
-            )
-            if done < last:
-                break
-        return done
-
-    return learn
-
-
-def split(rows: int, parts: int) -> list[tuple[int, int]]:
-    """Cut a number of rows into parts of nearly equal size.
-
-    Examples
-    --------
-    >>> split(5, 2)
-    [(0, 2), (2, 5)]
-    """
-    edges = [rows * i // parts for i in range(parts + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
-
-
-def _shared(n_jobs: int, task: Callable[[tuple[int, int]], Any], rows: int) -> None:
-    """Run a task, which holds no lock, on parts of the rows in as many threads."""
-    with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(task, split(rows, n_jobs)))
 
 
 class Learner:
@@ -207,23 +131,27 @@ class Learner:
 
         Raises
         ------
-        ScoreOverflow
+        ScoreOverflowError
             The model is as it was before the row named.
         """
-        for first in range(0, len(y), CHUNK):
-            taken: Any = slice(first, first + CHUNK)
-            if order is not None:
-                taken = order[taken]
-            rows = self._rows(X, taken)
-            scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
-            size = block_size or self._block_size(n_jobs)
-            with _blas().limit(limits=1):
-                done = self._learn(
-                    rows, y[taken], sample_weight[taken], scores, size, n_jobs
-                )
-            if done < len(scores):
-                raise ScoreOverflow(first + done)
-            yield scores
+        with ExitStack() as stack:
+            learn = online.learn
+            if n_jobs > 1:
+                learn = stack.enter_context(Team(n_jobs)).learn
+            for first in range(0, len(y), CHUNK):
+                taken: Any = slice(first, first + CHUNK)
+                if order is not None:
+                    taken = order[taken]
+                rows = self._rows(X, taken)
+                scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
+                size = block_size or self._block_size(n_jobs)
+                with _blas().limit(limits=1):
+                    done = self._learn(
+                        learn, rows, y[taken], sample_weight[taken], scores, size
+                    )
+                if done < len(scores):
+                    raise ScoreOverflowError(first + done)
+                yield scores
 
     def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:
         """Scores of the rows, shape (rows, outputs)."""
@@ -232,7 +160,8 @@ class Learner:
             return out
         coef = self.coef
         centers = self._ordered_for(X)
-        with _blas().limit(limits=1):
+        with _blas().limit(limits=1), ExitStack() as stack:
+            team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
                 rows = self._rows(X, slice(first, stop))
@@ -244,10 +173,10 @@ class Learner:
                         self.plan.kernel, rows, part, centers, coef, TILE, out[first:]
                     )
 
-                if n_jobs == 1:
+                if team is None:
                     task((0, stop - first))
                 else:
-                    _shared(n_jobs, task, stop - first)
+                    team.share(stop - first, task)
         return out
 
     def _block_size(self, n_jobs: int) -> int:
@@ -258,12 +187,12 @@ class Learner:
 
     def _learn(
         self,
+        learn: Callable[..., int],
         rows: Any,
         y: np.ndarray,
         sample_weight: np.ndarray,
         scores: np.ndarray,
         block_size: int,
-        n_jobs: int,
     ) -> int:
         """Learn one chunk; return how many rows were learnt."""
         block_size = min(block_size, len(y))
@@ -275,7 +204,7 @@ class Learner:
                 if isinstance(rows, Dense)
                 else rows._replace(indptr=rows.indptr[done:])
             )
-            learnt = online.learn(
+            learnt = learn(
                 self.plan,
                 self.budget,
                 self.model,
@@ -305,7 +234,7 @@ class Learner:
         size = int(self.head.count)
         self.model = resized(self.model, capacity)
         old = self.centers
-        order = "C" if old.points.flags.c_contiguous else "F"
+        order: Literal["C", "F"] = "C" if old.points.flags.c_contiguous else "F"
         points = np.zeros((capacity, old.points.shape[1]), self.dtype, order=order)
         norms = np.zeros(capacity, self.dtype)
         points[:size], norms[:size] = old.points[:size], old.norms[:size]
@@ -354,7 +283,7 @@ class Learner:
 
     def _ordered_for(self, X: Any) -> Centers:
         """Centres feature-major for sparse rows, centre-major for dense ones."""
-        order = "F" if scipy.sparse.issparse(X) else "C"
+        order: Literal["C", "F"] = "F" if scipy.sparse.issparse(X) else "C"
         return self.centers._replace(
             points=np.asarray(self.centers.points, order=order)
         )

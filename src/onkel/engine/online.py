@@ -9,7 +9,8 @@ from onkel.engine.block import (
     Centers,
     Workspace,
     fill,
-    prepare,
+    lay_out,
+    look_ahead,
     reveal,
     settle,
 )
@@ -110,21 +111,26 @@ def walk_through(
     model: Model,
     centers: Centers,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    ahead: LookAhead,
+    part: Any,  # (first, last): the rows of the block
+    slots: int,
     y: Any,
     sample_weight: Any,
     scores: Any,
     rng: Any,
     work: Workspace,
 ) -> int:
-    """Learn the block first..last, whose look-ahead is filled, and settle it.
+    """Learn the block whose kernel values `fill` has computed, and settle it.
 
     Returns how many of its rows were learnt.
     """
-    t, count = 0, last - first
+    first, last = part
+    count = last - first
+    ahead = look_ahead(count, slots, work)
+    work.known[:count] = False
+    for j in range(slots):
+        work.source[j] = j
+    points = lay_out(rows, first, last, work.panel)
+    t = 0
     while True:
         t = walk(
             plan,
@@ -175,18 +181,16 @@ def learn(
         slots = slots_for(size, last - done, largest_size)
         if slots > len(model.diag):
             return done
-        ahead, points = prepare(plan.kernel, rows, done, last, slots, work)
-        fill(plan.kernel, rows, done, (0, last - done), centers, size, ahead, work)
+        whole = (0, last - done)
+        fill(plan.kernel, rows, done, whole, centers, size, slots, work)
         done += walk_through(
             plan,
             budget,
             model,
             centers,
             rows,
-            done,
-            last,
-            points,
-            ahead,
+            (done, last),
+            slots,
             y,
             sample_weight,
             scores,

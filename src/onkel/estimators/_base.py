@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel import kernels
 from onkel._version import __version__
-from onkel.engine.learner import CHUNK, Learner, ScoreOverflow
+from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
 from onkel.engine.plan import Plan
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.losses import Loss
@@ -46,7 +46,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
     def _recipe(self, n_rows: int | None) -> Recipe:
         """Combine the nouns; `n_rows` is None in a stream."""
 
-    # ---- what was learnt ---------------------------------------------------------------
+    # ---- what was learnt
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
@@ -94,7 +94,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         X = self._checked_rows(X)
         return self._learner.score(X, self._n_jobs())
 
-    # ---- checks ------------------------------------------------------------------------
+    # ---- checks
 
     @contextlib.contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -172,7 +172,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
                     f"other parameters: set {name} back, or call fit to begin anew."
                 )
 
-    # ---- learning ----------------------------------------------------------------------
+    # ---- learning
 
     def _n_jobs(self) -> int:
         return joblib.effective_n_jobs(self.n_jobs)
@@ -235,7 +235,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
             weight = np.ones(len(y))
         try:
             yield from learner.learn(X, y, weight, order, block_size, self._n_jobs())
-        except ScoreOverflow as overflow:
+        except ScoreOverflowError as overflow:
             raise ValueError(
                 f"The scores of {type(self).__name__} overflowed at row "
                 f"{overflow.row} of this call; learning stopped before it. Smaller "
@@ -258,7 +258,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         self._started_with = self._learning_parameters()
         self.n_iter_ = self.max_iter
 
-    # ---- scikit-learn's interface ------------------------------------------------------
+    # ---- scikit-learn's interface
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -120,7 +120,7 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
-    # ---- learning ----------------------------------------------------------------------
+    # ---- learning
 
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._unchanged_on_error():

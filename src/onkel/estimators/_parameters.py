@@ -1,6 +1,7 @@
 """The parameters that systems share: their ranges and their documentation, once."""
 
 import inspect
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ C = TypeVar("C", bound=type)
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 FROM_ONE = Interval(Integral, 1, None, closed="left")
+FROM_TWO = Interval(Integral, 2, None, closed="left")
 
 RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],
@@ -104,6 +106,11 @@ TEXTS = {
     "variant": 'What replaces the centre that leaves. "s": the newcomer.',
     "verbose": "Whether to print progress.",
 }
+
+
+def one_of(names: Iterable[str]) -> list[Any]:
+    """Range of a parameter that takes one of some names."""
+    return [StrOptions(set(names))]
 
 
 def constraints(names: Any, **others: list[Any]) -> dict[str, list[Any]]:

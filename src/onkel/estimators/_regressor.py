@@ -1,9 +1,11 @@
 """Regressors: systems that predict numbers."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
 from onkel.estimators._base import GAMMA_ROWS, KernelEstimator
@@ -70,7 +72,24 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
             X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
             weight = self._weight(X, sample_weight)
             self._fit(X, y.astype(np.float64), weight, outputs=1)
+        self._warn_if_useless(X, y)
         return self
+
+    def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
+        """Say so if a constant would have served better, on some of the rows."""
+        some = np.linspace(0, len(y) - 1, min(len(y), 1000)).astype(int)
+        errors = np.abs(self._learner.score(X[some], self._n_jobs())[:, 0] - y[some])
+        constant = np.abs(y[some] - np.median(y[some]))
+        if errors.mean() > constant.mean() > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} predicts its own training rows worse than a "
+                f"constant does (mean error {errors.mean():.3g}, constant "
+                f"{constant.mean():.3g}). Its steps do not fit the targets: scale y to "
+                "unit variance, for example with TransformedTargetRegressor, and try "
+                "a larger alpha or t0, or a smaller eta0 or max_coef.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _learn_stream(
         self,

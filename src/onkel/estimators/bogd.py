@@ -30,18 +30,9 @@ from onkel import losses, rates, steps
 from onkel.budget.sample import Uniform, Weighted
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import (
-    NOT_NEGATIVE,
-    Integral,
-    Interval,
-    StrOptions,
-    system,
-)
+from onkel.estimators._parameters import FROM_TWO, NOT_NEGATIVE, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.losses import LIPSCHITZ, Loss
-
-# One centre has no survivor to carry its expectation.
-FROM_TWO = Interval(Integral, 2, None, closed="left")
 
 
 def _recipe(estimator: Any, loss: Loss) -> Recipe:
@@ -58,8 +49,8 @@ def _recipe(estimator: Any, loss: Loss) -> Recipe:
 
 @system(
     alpha=[NOT_NEGATIVE],
-    budget=[FROM_TWO],
-    loss=[StrOptions(set(losses.MARGIN) & set(LIPSCHITZ))],
+    budget=[FROM_TWO],  # a single centre leaves no survivor to carry its expectation
+    loss=one_of(set(losses.MARGIN) & set(LIPSCHITZ)),
 )
 class BOGDClassifier(LossClassifier):
     """Online gradient descent on a budget, with an unbiased random removal.
@@ -69,9 +60,10 @@ class BOGDClassifier(LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import BOGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BOGDClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BOGDClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_BOGDClassifier
+    0.98
     """
 
     def __init__(
@@ -122,8 +114,8 @@ class BOGDClassifier(LossClassifier):
 
 @system(
     alpha=[NOT_NEGATIVE],
-    budget=[FROM_TWO],
-    loss=[StrOptions(set(losses.RESIDUAL) & set(LIPSCHITZ))],
+    budget=[FROM_TWO],  # a single centre leaves no survivor to carry its expectation
+    loss=one_of(set(losses.RESIDUAL) & set(LIPSCHITZ)),
 )
 class BOGDRegressor(WeightedRegressor):
     """Online gradient descent on a budget, for regression.
@@ -134,9 +126,10 @@ class BOGDRegressor(WeightedRegressor):
     >>> from onkel import BOGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = BOGDRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BOGDRegressor(budget=50, eta0=0.1, max_coef=1.0, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_BOGDRegressor
+    1.0
     """
 
     def __init__(

@@ -40,9 +40,10 @@ class BPAClassifier(WeightedClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import BPAClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BPAClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BPAClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_BPAClassifier
+    0.97
     """
 
     def __init__(
@@ -97,9 +98,10 @@ class BPARegressor(WeightedRegressor):
     >>> from onkel import BPARegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = BPARegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BPARegressor(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_BPARegressor
+    0.99
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
     min_w  P(w) = alpha/2 |w|^2 + mean_i l(<w, phi(x_i)>, y_i)
 
-Update at row t with rate 1/(alpha (t + t0)), g = dl/df at w_t: shrink, insert, maintain,
-project:
+Update at row t with rate 1/(alpha (t + t0)), g = dl/df at w_t: shrink, insert,
+maintain, project:
 
     w_{t+1} = (t + t0 - 1)/(t + t0) w_t - g / (alpha (t + t0)) phi(x_t) - Delta_t
 
@@ -30,7 +30,7 @@ from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import StrOptions, system
+from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 
 
@@ -46,7 +46,7 @@ def hard_budget(estimator: Any) -> Bernoulli:
     return Bernoulli(estimator.budget, math.inf, UNLIMITED, Remove())
 
 
-@system(loss=[StrOptions(set(losses.MARGIN))])
+@system(loss=one_of(losses.MARGIN))
 class BSGDClassifier(LossClassifier):
     """Stochastic gradient descent on a hard budget.
 
@@ -55,9 +55,10 @@ class BSGDClassifier(LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import BSGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BSGDClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BSGDClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_BSGDClassifier
+    0.98
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class BSGDClassifier(LossClassifier):
         )
 
 
-@system(loss=[StrOptions(set(losses.RESIDUAL))])
+@system(loss=one_of(losses.RESIDUAL))
 class BSGDRegressor(WeightedRegressor):
     """Stochastic gradient descent on a hard budget, for regression.
 
@@ -122,9 +123,10 @@ class BSGDRegressor(WeightedRegressor):
     >>> from onkel import BSGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = BSGDRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BSGDRegressor(budget=50, alpha=0.01, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_BSGDRegressor
+    0.94
     """
 
     def __init__(

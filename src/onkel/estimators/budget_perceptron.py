@@ -31,9 +31,10 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import BudgetPerceptronClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BudgetPerceptronClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = BudgetPerceptronClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_BudgetPerceptronClassifier
+    0.98
     """
 
     def __init__(

@@ -38,9 +38,10 @@ class ForgetronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import ForgetronClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = ForgetronClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = ForgetronClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_ForgetronClassifier
+    0.98
     """
 
     def __init__(
@@ -86,9 +87,10 @@ class ForgetronRegressor(OnlineRegressor):
     >>> from onkel import ForgetronRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = ForgetronRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = ForgetronRegressor(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_ForgetronRegressor
+    0.92
     """
 
     def __init__(

@@ -32,9 +32,10 @@ class KernelPerceptronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import KernelPerceptronClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = KernelPerceptronClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelPerceptronClassifier(random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_KernelPerceptronClassifier
+    0.98
     """
 
     def __init__(
@@ -77,9 +78,10 @@ class KernelPerceptronRegressor(OnlineRegressor):
     >>> from onkel import KernelPerceptronRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = KernelPerceptronRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelPerceptronRegressor(random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_KernelPerceptronRegressor
+    0.99
     """
 
     def __init__(

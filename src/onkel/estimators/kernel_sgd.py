@@ -24,11 +24,11 @@ from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import StrOptions, system
+from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 
 
-@system(loss=[StrOptions(set(losses.MARGIN))])
+@system(loss=one_of(losses.MARGIN))
 class KernelSGDClassifier(LossClassifier):
     """Stochastic gradient descent in the space of a kernel, without a budget.
 
@@ -37,9 +37,10 @@ class KernelSGDClassifier(LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import KernelSGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = KernelSGDClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelSGDClassifier(random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_KernelSGDClassifier
+    0.98
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class KernelSGDClassifier(LossClassifier):
         )
 
 
-@system(loss=[StrOptions(set(losses.RESIDUAL))])
+@system(loss=one_of(losses.RESIDUAL))
 class KernelSGDRegressor(WeightedRegressor):
     """Stochastic gradient descent for regression, without a budget.
 
@@ -100,9 +101,10 @@ class KernelSGDRegressor(WeightedRegressor):
     >>> from onkel import KernelSGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = KernelSGDRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelSGDRegressor(alpha=0.01, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_KernelSGDRegressor
+    0.97
     """
 
     def __init__(

@@ -16,10 +16,10 @@ Maintenance fades, the model grows by itself, and the gap to SGD vanishes.
 | beta | maintenance_rate, or maintenance_fraction times the rows given to fit |
 
 Deviations: b is the number of stored centres. Z_t is drawn only after an insertion that
-exceeds the budget, from a generator of its own. beta is absolute, as in the paper, whose
-experiments use 0.6 times the training rows. In a stream without maintenance_rate every
-excess is maintained: without a horizon, growth would have no bound. Ties and the ball
-as in BSGD; the output is the last iterate.
+exceeds the budget, from a generator of its own. beta is absolute, as in the paper,
+whose experiments use 0.6 times the training rows. In a stream without maintenance_rate
+every excess is maintained: without a horizon, growth would have no bound. Ties and the
+ball as in BSGD; the output is the last iterate.
 """
 
 import math
@@ -31,7 +31,7 @@ from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import StrOptions, system
+from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.bsgd import ball_of
 
@@ -64,7 +64,7 @@ def _budget(estimator: Any, n_rows: int | None) -> Bernoulli:
 DEFAULT_FRACTION = 0.6
 
 
-@system(loss=[StrOptions(set(losses.MARGIN))])
+@system(loss=one_of(losses.MARGIN))
 class NBSGDClassifier(LossClassifier):
     """Stochastic gradient descent on a budget that grows by itself.
 
@@ -73,9 +73,10 @@ class NBSGDClassifier(LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import NBSGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = NBSGDClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = NBSGDClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_NBSGDClassifier
+    0.98
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class NBSGDClassifier(LossClassifier):
         )
 
 
-@system(loss=[StrOptions(set(losses.RESIDUAL))])
+@system(loss=one_of(losses.RESIDUAL))
 class NBSGDRegressor(WeightedRegressor):
     """Stochastic gradient descent on a growing budget, for regression.
 
@@ -146,9 +147,10 @@ class NBSGDRegressor(WeightedRegressor):
     >>> from onkel import NBSGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = NBSGDRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = NBSGDRegressor(budget=50, alpha=0.01, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_NBSGDRegressor
+    0.87
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import NOT_NEGATIVE, StrOptions, system
+from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.rates import Rate
 
@@ -37,7 +37,7 @@ def constant_rate(estimator: Any) -> Rate:
     return rates.invscaling(estimator.eta0, estimator.alpha, estimator.power_t)
 
 
-@system(alpha=[NOT_NEGATIVE], loss=[StrOptions(set(losses.MARGIN))])
+@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.MARGIN))
 class OGDClassifier(LossClassifier):
     """Online gradient descent, without a budget.
 
@@ -46,9 +46,10 @@ class OGDClassifier(LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import OGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = OGDClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> model = OGDClassifier(random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_OGDClassifier
+    0.98
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class OGDClassifier(LossClassifier):
         return Recipe(loss, constant_rate(self), steps.gradient(), Grow())
 
 
-@system(alpha=[NOT_NEGATIVE], loss=[StrOptions(set(losses.RESIDUAL))])
+@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.RESIDUAL))
 class OGDRegressor(WeightedRegressor):
     """Online gradient descent for regression, without a budget.
 
@@ -105,9 +106,10 @@ class OGDRegressor(WeightedRegressor):
     >>> from onkel import OGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = OGDRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> model = OGDRegressor(random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_OGDRegressor
+    0.99
     """
 
     def __init__(

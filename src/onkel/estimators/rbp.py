@@ -31,9 +31,10 @@ class RBPClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import RBPClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = RBPClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = RBPClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    OUT_RBPClassifier
+    0.98
     """
 
     def __init__(
@@ -79,9 +80,10 @@ class RBPRegressor(OnlineRegressor):
     >>> from onkel import RBPRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = RBPRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> model = RBPRegressor(budget=50, eta0=0.2, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    OUT_RBPRegressor
+    0.99
     """
 
     def __init__(

@@ -1,0 +1,105 @@
+"""Phase 1 in several threads; phase 2 stays in one.
+
+Compiled code holds no lock, so plain threads do. Each call into it costs some tens of
+microseconds, which is why `online.learn` keeps to itself if there is one thread only.
+"""
+
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from onkel.compiled import jit
+from onkel.engine import block, online
+from onkel.engine.block import Centers, Workspace
+from onkel.engine.plan import Plan, slots_for
+from onkel.expansion import Model
+
+fill = jit(block.fill)
+walk_through = jit(online.walk_through)
+
+
+def split(rows: int, parts: int) -> list[tuple[int, int]]:
+    """Cut a number of rows into parts of nearly equal size.
+
+    Examples
+    --------
+    >>> split(5, 2)
+    [(0, 2), (2, 5)]
+    """
+    return list(itertools.pairwise(rows * i // parts for i in range(parts + 1)))
+
+
+class Team:
+    """Threads that share the rows of a task."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pool = ThreadPoolExecutor(size - 1)
+
+    def share(self, rows: int, task: Callable[[tuple[int, int]], Any]) -> None:
+        """Run the task on parts of the rows, the first in this thread."""
+        own, *others = split(rows, self.size)
+        futures = [self.pool.submit(task, part) for part in others]
+        task(own)
+        for future in futures:
+            future.result()
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.pool.shutdown()
+
+    def learn(
+        self,
+        plan: Plan,
+        budget: Any,
+        model: Model,
+        centers: Centers,
+        rows: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray,
+        scores: np.ndarray,
+        block_size: int,
+        largest_size: int,
+        rng: np.random.Generator,
+        work: Workspace,
+    ) -> int:
+        """Do what `online.learn` does."""
+        done = 0
+        while done < len(y):
+            last = min(done + block_size, len(y))
+            size = int(model.head[0].count)
+            slots = slots_for(size, last - done, largest_size)
+            if slots > len(model.diag):
+                return done
+
+            def task(
+                part: tuple[int, int],
+                first: int = done,
+                size: int = size,
+                slots: int = slots,
+            ) -> None:
+                fill(plan.kernel, rows, first, part, centers, size, slots, work)
+
+            self.share(last - done, task)
+            done += walk_through(
+                plan,
+                budget,
+                model,
+                centers,
+                rows,
+                (done, last),
+                slots,
+                y,
+                sample_weight,
+                scores,
+                rng,
+                work,
+            )
+            if done < last:
+                return done
+        return done
