@@ -104,7 +104,7 @@ def walk(
     return len(y)
 
 
-@primitive
+@inner
 def walk_through(
     plan: Plan,
     budget: Any,
@@ -123,6 +123,9 @@ def walk_through(
 
     Returns how many of its rows were learnt.
     """
+    model, centers, work = borrowed(model), borrowed(centers), borrowed(work)
+    rows, y, scores = borrowed(rows), borrowed(y), borrowed(scores)
+    sample_weight = borrowed(sample_weight)
     first, last = part
     count = last - first
     ahead = look_ahead(count, slots, work)
@@ -171,9 +174,6 @@ def learn(
     Stops before a block for which the arrays have no room, and before a row that
     cannot be learnt; the caller tells the two apart by the room.
     """
-    model, centers, work = borrowed(model), borrowed(centers), borrowed(work)
-    rows, y, scores = borrowed(rows), borrowed(y), borrowed(scores)
-    sample_weight = borrowed(sample_weight)
     done = 0
     while done < len(y):
         last = min(done + block_size, len(y))
