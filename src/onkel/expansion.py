@@ -25,9 +25,8 @@ row without update O(1), but phase 1 would pay the same dot product, every chang
 of many coefficients would cost O(rows x centres), and the kernel column that most
 strategies read would be strided.
 
-Strategies read `column` = k(c_j, x_t). A strategy may further declare the Gram matrix
-of the centres (`row`) and their raw scores (`scores`); the primitives keep both. Scores
-declared without the Gram matrix count only what was inserted after the centre itself.
+Strategies read `column` = k(c_j, x_t), and what they declare of `onkel.reads`, which
+the primitives keep.
 """
 
 import math
@@ -35,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel import reads
 from onkel.compiled import inner, primitive, without_nan
 
 HEAD = np.dtype(
@@ -60,8 +60,7 @@ class Model(NamedTuple):
     diag: Any  # shape (capacity,): k(c, c)
     birth: Any  # shape (capacity,): the row number at which a centre came
     label: Any  # shape (capacity,): the output that its row moved up
-    gram: Any  # shape (capacity, capacity), or (0, 0) if not declared
-    scores: Any  # shape (outputs, capacity), raw, or (outputs, 0)
+    reads: Any  # one of onkel.reads
 
 
 class LookAhead(NamedTuple):
@@ -84,14 +83,12 @@ class Update(NamedTuple):
     weight: float
 
 
-def allocate(
-    outputs: int, capacity: int, dtype: Any, gram: bool, scores: bool
-) -> Model:
-    """Make an empty model.
+def allocate(outputs: int, capacity: int, dtype: Any, kind: type) -> Model:
+    """Make an empty model with reads of that kind.
 
     Examples
     --------
-    >>> allocate(1, 8, np.float32, gram=False, scores=False).coef.shape
+    >>> allocate(1, 8, np.float32, reads.Nothing).coef.shape
     (1, 8)
     """
     head = np.zeros(1, HEAD).view(np.recarray)
@@ -102,27 +99,20 @@ def allocate(
         diag=np.zeros(capacity, dtype),
         birth=np.zeros(capacity, np.int64),
         label=np.zeros(capacity, np.int64),
-        gram=np.zeros((capacity, capacity) if gram else (0, 0), dtype),
-        scores=np.zeros((outputs, capacity if scores else 0), dtype),
+        reads=reads.allocate(kind, outputs, capacity, dtype),
     )
 
 
 def resized(model: Model, capacity: int) -> Model:
     """Copy a model into one of another capacity."""
     size = int(model.head[0].count)
-    outputs = model.coef.shape[0]
-    gram, scores = model.gram.size > 0, model.scores.size > 0
-    new = allocate(outputs, capacity, model.coef.dtype, gram, scores)
+    new = allocate(len(model.coef), capacity, model.coef.dtype, reads.Nothing)
     new.head[:] = model.head
     new.coef[:, :size] = model.coef[:, :size]
     new.diag[:size] = model.diag[:size]
     new.birth[:size] = model.birth[:size]
     new.label[:size] = model.label[:size]
-    if gram:
-        new.gram[:size, :size] = model.gram[:size, :size]
-    if scores:
-        new.scores[:, :size] = model.scores[:, :size]
-    return new
+    return new._replace(reads=model.reads.resized(size, capacity))
 
 
 def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
@@ -135,8 +125,7 @@ def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
     # The norm follows because the new outputs are copies of the old, up to a factor.
     model.head[0].norm2 *= float((matrix**2).sum(axis=0)[0])
     return model._replace(
-        coef=np.ascontiguousarray(matrix @ model.coef),
-        scores=np.ascontiguousarray(matrix @ model.scores),
+        coef=np.ascontiguousarray(matrix @ model.coef), reads=model.reads.mapped(matrix)
     )
 
 
@@ -154,8 +143,7 @@ def fold(model: Model) -> None:
     for o in range(model.coef.shape[0]):
         for j in range(head.count):
             model.coef[o, j] *= c
-        for j in range(min(head.count, model.scores.shape[1])):
-            model.scores[o, j] *= c
+    reads.rescale_scores(model.reads, c, head.count)
     head.norm2 *= head.factor * head.factor
     head.factor = 1.0
 
@@ -197,12 +185,6 @@ def column(model: Model, ahead: LookAhead, t: int) -> Any:
     return ahead.kernel[t, : model.head[0].count]
 
 
-@primitive
-def row(model: Model, j: int) -> Any:
-    """k(c_j, c_i) for all centres; the Gram matrix must be declared."""
-    return model.gram[j, : model.head[0].count]
-
-
 @inner
 def squared_norms(model: Model, out: Any) -> None:
     """|coef[:, j]|^2 for all centres."""
@@ -238,7 +220,6 @@ def oldest_smallest(model: Model, cost: Any) -> int:
 @primitive
 def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> None:
     head = model.head[0]
-    dtype = model.coef.dtype
     kxx = ahead.diag[t]
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = 0
@@ -253,24 +234,15 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
     model.birth[j] = head.t
     model.label[j] = update.up
     ahead.source[j] = ~t
-    if model.scores.shape[1] > 0:
-        weight = dtype.type(update.weight)
-        known = ahead.kernel[t]
-        for i in range(head.count):
-            model.scores[update.up, i] += weight * known[i]
-        if update.down >= 0:
-            for i in range(head.count):
-                model.scores[update.down, i] -= weight * known[i]
-        for o in range(model.coef.shape[0]):
-            own = model.coef[o, j] * kxx
-            if model.gram.shape[0] > 0:
-                own += dtype.type(ahead.raw[o])
-            model.scores[o, j] = own
-    if model.gram.shape[0] > 0:
-        for i in range(head.count):
-            model.gram[j, i] = ahead.kernel[t, i]
-            model.gram[i, j] = ahead.kernel[t, i]
-        model.gram[j, j] = kxx
+    reads.enter(
+        model.reads,
+        model.coef,
+        j,
+        update,
+        ahead.kernel[t, : head.count],
+        ahead.raw,
+        kxx,
+    )
     ahead.kernel[t, j] = kxx
     for s in range(t + 1, ahead.kernel.shape[0]):
         ahead.kernel[s, j] = ahead.block[t, s]
@@ -281,12 +253,7 @@ def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     head = model.head[0]
     for o in range(model.coef.shape[0]):
         ahead.raw[o] -= model.coef[o, j] * ahead.kernel[t, j]
-    if model.gram.shape[0] > 0:
-        for o in range(model.coef.shape[0]):
-            q = model.coef[o, j]
-            head.norm2 += q * (q * model.diag[j] - 2.0 * model.scores[o, j])
-            for i in range(head.count):
-                model.scores[o, i] -= q * model.gram[j, i]
+    head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
 
 
 @primitive
@@ -318,27 +285,6 @@ def drop(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     model.birth[j] = model.birth[last]
     model.label[j] = model.label[last]
     ahead.source[j] = ahead.source[last]
-    if model.scores.shape[1] > 0:
-        for o in range(model.coef.shape[0]):
-            model.scores[o, j] = model.scores[o, last]
-    if model.gram.shape[0] > 0:
-        for i in range(head.count):
-            model.gram[j, i] = model.gram[last, i]
-            model.gram[i, j] = model.gram[last, i]
-        model.gram[j, j] = model.gram[last, last]
+    reads.move(model.reads, j, last)
     for s in range(t, ahead.kernel.shape[0]):
         ahead.kernel[s, j] = ahead.kernel[s, last]
-
-
-@inner
-def refresh(model: Model) -> None:
-    """Recompute scores and norm from the Gram matrix, against the drift of rounding."""
-    head = model.head[0]
-    head.norm2 = 0.0
-    for o in range(model.coef.shape[0]):
-        for j in range(head.count):
-            total = model.coef.dtype.type(0)
-            for i in range(head.count):
-                total += model.coef[o, i] * model.gram[j, i]
-            model.scores[o, j] = total
-            head.norm2 += model.coef[o, j] * total

@@ -6,7 +6,10 @@ The numbers T13, T23 and T24 are those of the list of invariants in the referenc
 import copy
 import itertools
 import math
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -414,6 +417,38 @@ def test_a_huge_gamma_makes_every_row_its_own_world(system: System) -> None:
     model = system.make(gamma=1e6).partial_fit(X, y)
     far = X + 100.0
     np.testing.assert_allclose(scores(model, far), 0.0, atol=1e-200)
+
+
+HUGE = """
+import numpy as np
+import onkel
+
+X = np.zeros((200, 2))
+for system, parameters in (
+    (onkel.BSGDRegressor, {"loss": "squared_error", "ball": False, "kernel": "linear"}),
+    (onkel.BPARegressor, {"C": 1e200, "gamma": 0.5}),
+):
+    for _ in range(5):
+        model = system(budget=3, **parameters)
+        try:
+            model.partial_fit(X, np.full(200, 1e160))
+        except ValueError:
+            continue
+        assert model.model_size_ == 3
+        assert np.isfinite(model.dual_coef_).all()
+"""
+
+
+def test_coefficients_too_large_to_square_do_no_harm() -> None:
+    # In a process of its own: the harm would be to memory that belongs to others.
+    done = subprocess.run(
+        [sys.executable, "-c", HUGE],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MALLOC_PERTURB_": "85"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @each(SYSTEMS)

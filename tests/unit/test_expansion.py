@@ -267,6 +267,16 @@ def test_the_oldest_of_the_smallest_is_found_in_any_slot() -> None:
     assert oldest_smallest(bench.model, cost) == 4
 
 
+@pytest.mark.parametrize("where", [[0], [3], [0, 3], [0, 1, 2, 3, 4]])
+def test_a_cost_that_is_not_a_number_still_leads_to_a_slot(where: list[int]) -> None:
+    # The square of a large coefficient is infinite, and infinity times 0 is not a
+    # number. A slot that does not exist would be written to all the same.
+    bench = Bench(COEF[1], ROWS)
+    cost = np.array([3.0, 1.0, 2.0, 1.0, 1.0, *[0.0] * 7])
+    cost[where] = np.nan
+    assert 0 <= oldest_smallest(bench.model, cost) < 5
+
+
 @pytest.mark.parametrize("gram, scores", [(True, True), (False, True), (False, False)])
 def test_a_resized_model_is_the_same_model(gram: bool, scores: bool) -> None:
     bench = Bench(COEF[3], ROWS, gram=gram, scores=scores)

@@ -78,7 +78,7 @@ def _absorb(
         later = update.weight
     elif output == update.down:
         later = -update.weight
-    f = head.factor * (model.scores[output, r] + later * ahead.kernel[t, r])
+    f = head.factor * (model.reads.scores[output, r] + later * ahead.kernel[t, r])
     sig = abs(head.factor * q)
     mu = abs(f) if budget.unsigned else math.copysign(1.0, q) * f
     phi = shrinkage(sig, mu, ledger.damage, ledger.mistakes)

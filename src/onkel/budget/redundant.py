@@ -10,14 +10,15 @@ import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
-from onkel.expansion import LookAhead, Model, Update, drop, insert, refresh
+from onkel.expansion import LookAhead, Model, Update, drop, insert
+from onkel.reads import refresh
 
 # Scores are kept by adding and subtracting; this often they are computed afresh.
 REFRESH = 4096
 
 
 class Redundant(NamedTuple):
-    """A hard budget; declares the Gram matrix and the centres' scores."""
+    """A hard budget; declares the Gram matrix."""
 
     limit: int
 
@@ -26,14 +27,14 @@ class Redundant(NamedTuple):
 def _margin_without_itself(model: Model, j: int) -> float:
     kjj = model.diag[j]
     if model.coef.shape[0] == 1:
-        f = model.scores[0, j] - model.coef[0, j] * kjj
+        f = model.reads.scores[0, j] - model.coef[0, j] * kjj
         return f if model.coef[0, j] > 0 else -f
     own = model.label[j]
     best = -np.inf
     for o in range(model.coef.shape[0]):
         if o != own:
-            best = max(best, model.scores[o, j] - model.coef[o, j] * kjj)
-    return model.scores[own, j] - model.coef[own, j] * kjj - best
+            best = max(best, model.reads.scores[o, j] - model.coef[o, j] * kjj)
+    return model.reads.scores[own, j] - model.coef[own, j] * kjj - best
 
 
 @absorbs(Redundant)
@@ -53,4 +54,4 @@ def _absorb(
     drop(model, ahead, t, victim)
     head.maintenance += 1
     if head.maintenance % REFRESH == 0:
-        refresh(model)
+        refresh(model.reads, model.coef, head.count, 0.0)

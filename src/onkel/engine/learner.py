@@ -73,8 +73,8 @@ class Learner:
         self.rng = rng
         self.largest_size = int(min(largest_size(budget), UNLIMITED))
         capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
-        gram, scores = declared(budget, plan.ball)
-        self.model = allocate(outputs, capacity, np.dtype(dtype), gram, scores)
+        reads = declared(budget, plan.ball)
+        self.model = allocate(outputs, capacity, np.dtype(dtype), reads)
         self.centers = Centers(
             np.zeros((capacity, features), dtype), np.zeros(capacity, dtype)
         )

@@ -15,9 +15,10 @@ from onkel.engine.block import (
     settle,
 )
 from onkel.engine.plan import Plan, slots_for
-from onkel.expansion import LookAhead, Model, Update, fold, refresh, rescale
+from onkel.expansion import LookAhead, Model, Update, fold, rescale
 from onkel.losses import radius
 from onkel.rates import base, decay, gain
+from onkel.reads import refresh
 from onkel.steps import propose
 from onkel.tasks import judge
 
@@ -30,8 +31,8 @@ REFRESH = 4096
 @inner
 def _project_on_ball(plan: Plan, model: Model) -> None:
     head = model.head[0]
-    if model.gram.shape[0] > 0 and head.updates % REFRESH == 0:
-        refresh(model)
+    if head.updates % REFRESH == 0:
+        head.norm2 = refresh(model.reads, model.coef, head.count, head.norm2)
     scale = head.factor * base(plan.rate, head.t)
     norm = scale * math.sqrt(max(head.norm2, 0.0))
     allowed = radius(plan.loss, plan.rate.alpha, head.largest)

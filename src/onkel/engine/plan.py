@@ -11,6 +11,7 @@ from onkel.compiled import inner
 from onkel.kernels import Kernel
 from onkel.losses import Loss
 from onkel.rates import Rate
+from onkel.reads import Gram, Later, Nothing
 from onkel.steps import Step
 
 
@@ -54,10 +55,11 @@ def slots_for(size: int, rows: int, largest: int) -> int:
     return (lines | 1) * LINE
 
 
-def declared(budget: Any, ball: bool) -> tuple[bool, bool]:
-    """Whether the model keeps the Gram matrix and the scores of its centres.
+def declared(budget: Any, ball: bool) -> type:
+    """Say what the model keeps of its centres, as a type of `onkel.reads`.
 
-    The ball needs both where centres leave, because the norm changes by f(c_j).
+    The ball needs the Gram matrix where centres leave: the norm changes by f(c_j).
     """
-    gram = isinstance(budget, Redundant) or (ball and not isinstance(budget, Grow))
-    return gram, gram or isinstance(budget, Forget)
+    if isinstance(budget, Redundant) or (ball and not isinstance(budget, Grow)):
+        return Gram
+    return Later if isinstance(budget, Forget) else Nothing
