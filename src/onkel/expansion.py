@@ -151,9 +151,11 @@ def fold(model: Model) -> None:
 @inner
 def stretch(model: Model, factors: Any) -> None:
     """Multiply the coefficients of each centre by a factor of its own."""
+    head = model.head[0]
     for o in range(model.coef.shape[0]):
-        for j in range(model.head[0].count):
+        for j in range(head.count):
             model.coef[o, j] *= factors[j]
+    head.norm2 = reads.refresh(model.reads, model.coef, head.count, head.norm2)
 
 
 @without_nan
@@ -165,6 +167,8 @@ def clip(model: Model, norm: float, scratch: Any) -> None:
         coef = model.coef[0]
         for j in range(size):
             coef[j] = min(max(coef[j], -highest), highest)
+        head = model.head[0]
+        head.norm2 = reads.refresh(model.reads, model.coef, head.count, head.norm2)
         return
     squared_norms(model, scratch)
     for j in range(size):
@@ -176,6 +180,8 @@ def clip(model: Model, norm: float, scratch: Any) -> None:
 @primitive
 def add(model: Model, output: int, j: int, weight: float) -> None:
     """Change one coefficient by a raw weight."""
+    head = model.head[0]
+    head.norm2 += reads.change(model.reads, output, j, weight, head.count)
     model.coef[output, j] += weight
 
 
@@ -214,7 +220,8 @@ def oldest_smallest(model: Model, cost: Any) -> int:
     slot = never
     for j in range(size):
         slot = min(slot, j if model.birth[j] == oldest else never)
-    return slot
+    # A cost that is not a number equals nothing; a slot there must be.
+    return slot if slot < size else 0
 
 
 @primitive

@@ -18,6 +18,8 @@ from onkel.compiled import choice
 enter, enters = choice(position=0)
 # Centre j is about to leave; returns the change of the squared norm, where it is known.
 leave, leaves = choice(position=0)
+# A coefficient of centre j changes; returns the change of the squared norm.
+change, changes = choice(position=0)
 # The centre of slot `last` moves to slot j.
 move, moves = choice(position=0)
 # All raw coefficients are multiplied by c.
@@ -139,6 +141,23 @@ def _leave_gram(reads: Gram, coef: Any, j: int, size: int) -> float:
         for i in range(size):
             scores[i] -= q * row[i]
     return change
+
+
+@changes(Nothing)
+@changes(Later)  # which its one user, first in first out, never asks for
+def _change_unnoticed(
+    reads: Any, output: int, j: int, weight: float, size: int
+) -> float:
+    return 0.0
+
+
+@changes(Gram)
+def _change_gram(reads: Gram, output: int, j: int, weight: float, size: int) -> float:
+    row, scores = reads.values[j], reads.scores[output]
+    gained = weight * (2.0 * scores[j] + weight * row[j])
+    for i in range(size):
+        scores[i] += weight * row[i]
+    return gained
 
 
 @moves(Nothing)

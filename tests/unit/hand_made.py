@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel import reads
 from onkel.expansion import LookAhead, Model, Update, allocate
 
 GAMMA = 0.5
@@ -58,8 +59,8 @@ class Bench:
         self.kernel = kernel
         self.points = rng.normal(size=(size, 2)) if points is None else points
         self.rows = rng.normal(size=(rows, 2)) if block is None else block
-        scores = scores or gram  # as a plan declares them
-        self.model: Model = allocate(outputs, capacity, np.float64, gram, scores)
+        kind = reads.Gram if gram else reads.Later if scores else reads.Nothing
+        self.model: Model = allocate(outputs, capacity, np.float64, kind)
         head = self.model.head[0]
         head.count = head.t = size
         self.model.coef[:, :size] = coef
@@ -68,12 +69,12 @@ class Bench:
         self.model.birth[:size] = np.arange(1, size + 1)
         self.model.label[:size] = coef.argmax(axis=0)
         if gram:
-            self.model.gram[:size, :size] = K
-            self.model.scores[:, :size] = coef @ K
+            self.model.reads.values[:size, :size] = K
+            self.model.reads.scores[:, :size] = coef @ K
             head.norm2 = np.einsum("oi,ij,oj", coef, K, coef)
         elif scores:
             # Without a Gram matrix a centre knows of itself and of what came later.
-            self.model.scores[:, :size] = coef @ np.tril(K)
+            self.model.reads.scores[:, :size] = coef @ np.tril(K)
         self.ahead = self._look_ahead(outputs, capacity)
 
     def _look_ahead(self, outputs: int, capacity: int) -> LookAhead:

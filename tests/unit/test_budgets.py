@@ -536,7 +536,7 @@ def test_the_most_redundant_centre_leaves(seed: int, kernel: Any) -> None:
         take_in(bench, Redundant(5), change)
         assert set(bench.births) == {1, 2, 3, 4, 5, 6} - {leaves}
         np.testing.assert_allclose(
-            bench.model.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
+            bench.model.reads.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
         )
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from onkel import reads
 from onkel.expansion import (
     LookAhead,
     add,
@@ -21,12 +22,10 @@ from onkel.expansion import (
     fold,
     insert,
     oldest_smallest,
-    refresh,
     relabelled,
     replace,
     rescale,
     resized,
-    row,
     squared_norms,
     stretch,
 )
@@ -130,13 +129,11 @@ def check(bench: Bench, mirror: Mirror, t: int) -> None:
             bench.kernel(bench.rows[s : s + 1], points)[0],
             **close,
         )
-    if bench.model.gram.size:
-        np.testing.assert_allclose(bench.model.gram[:size, :size], K, **close)
-        for j in range(size):
-            np.testing.assert_array_equal(
-                row(bench.model, j), bench.model.gram[j, :size]
-            )
-        np.testing.assert_allclose(bench.model.scores[:, :size], coef @ K, **close)
+    if isinstance(bench.model.reads, reads.Gram):
+        np.testing.assert_allclose(bench.model.reads.values[:size, :size], K, **close)
+        np.testing.assert_allclose(
+            bench.model.reads.scores[:, :size], coef @ K, **close
+        )
         np.testing.assert_allclose(
             bench.model.head[0].norm2, np.einsum("oi,ij,oj", coef, K, coef), **close
         )
@@ -171,7 +168,7 @@ def test_the_look_ahead_needs_no_gram_matrix(
     for t, step in enumerate(steps):
         perform(bench, mirror, t, step)
         check(bench, mirror, t)
-    assert bench.model.gram.size == bench.model.scores.size == 0
+    assert bench.model.reads == reads.Nothing()
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -208,7 +205,7 @@ def test_scores_without_a_gram_matrix_count_what_came_later(
         K, births = bench.gram(), np.array(bench.births)
         later = births[None, :] >= births[:, None]
         wanted = bench.coef @ (K * later).T
-        np.testing.assert_allclose(bench.model.scores[:, : bench.size], wanted)
+        np.testing.assert_allclose(bench.model.reads.scores[:, : bench.size], wanted)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -234,17 +231,22 @@ def test_add_and_stretch_keep_scores_and_norm_where_these_are_declared(
         add(bench.model, outputs - 1, 2, 0.4)
     else:
         stretch(bench.model, np.arange(1.0, CAPACITY + 1))
-    np.testing.assert_allclose(bench.model.scores[:, :5], bench.coef @ bench.gram())
+    np.testing.assert_allclose(
+        bench.model.reads.scores[:, :5], bench.coef @ bench.gram()
+    )
     assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_refresh_recomputes_scores_and_norm(outputs: int) -> None:
     bench = Bench(COEF[outputs], ROWS, gram=True, capacity=CAPACITY)
-    bench.model.scores[:] += 0.1
+    bench.model.reads.scores[:] += 0.1
     bench.model.head[0].norm2 = 77.0
-    refresh(bench.model)
-    np.testing.assert_allclose(bench.model.scores[:, :5], bench.coef @ bench.gram())
+    head = bench.model.head[0]
+    head.norm2 = reads.refresh(bench.model.reads, bench.model.coef, 5, head.norm2)
+    np.testing.assert_allclose(
+        bench.model.reads.scores[:, :5], bench.coef @ bench.gram()
+    )
     assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
 
 
@@ -284,13 +286,20 @@ def test_a_resized_model_is_the_same_model(gram: bool, scores: bool) -> None:
     new = resized(bench.model, 40)
     assert new.head[0] == bench.model.head[0]
     assert new.coef.shape == (3, 40)
-    for old, copied in zip(bench.model[1:], new[1:], strict=True):
+    olds, news = (
+        [*model[1:-1], *(part for part in model.reads if np.ndim(part))]
+        for model in (bench.model, new)
+    )
+    for old, copied in zip(olds, news, strict=True):
         used = tuple(
             slice(0, min(a, b)) for a, b in zip(old.shape, copied.shape, strict=True)
         )
         np.testing.assert_array_equal(copied[used], old[used])
-    assert new.gram.shape == ((40, 40) if gram else (0, 0))
-    assert new.scores.shape == (3, 40 if scores else 0)
+    assert type(new.reads) is type(bench.model.reads)
+    if scores:
+        assert new.reads.scores.shape == (3, 40)
+    if gram:
+        assert new.reads.values.shape == (40, 40)
 
 
 def test_relabelling_maps_coefficients_scores_and_norm() -> None:
@@ -299,7 +308,7 @@ def test_relabelling_maps_coefficients_scores_and_norm() -> None:
     new = relabelled(bench.model, halves, np.arange(12) % 2)
     np.testing.assert_array_equal(new.coef, halves @ bench.model.coef)
     bench.model = new
-    np.testing.assert_allclose(new.scores[:, :5], bench.coef @ bench.gram())
+    np.testing.assert_allclose(new.reads.scores[:, :5], bench.coef @ bench.gram())
     assert new.head[0].norm2 == pytest.approx(bench.squared_norm())
 
     wider = np.zeros((4, 3))
@@ -308,18 +317,19 @@ def test_relabelling_maps_coefficients_scores_and_norm() -> None:
     assert bench.coef.shape == (4, 5)
     assert not bench.coef[1].any()
     np.testing.assert_allclose(
-        bench.model.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
+        bench.model.reads.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
     )
     assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_empty_model_has_room_and_a_scale_of_one(dtype: Any) -> None:
-    model = allocate(2, 6, dtype, gram=True, scores=True)
+    model = allocate(2, 6, dtype, reads.Gram)
     assert model.head[0].count == model.head[0].t == 0
     assert model.head[0].factor == 1.0
-    assert model.coef.dtype == model.gram.dtype == model.scores.dtype == dtype
-    assert model.coef.shape == model.scores.shape == (2, 6)
+    assert model.coef.dtype == model.reads.values.dtype == model.reads.scores.dtype
+    assert model.coef.dtype == dtype
+    assert model.coef.shape == model.reads.scores.shape == (2, 6)
 
 
 def test_the_look_ahead_made_by_hand_has_every_field() -> None:

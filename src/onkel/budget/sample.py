@@ -98,7 +98,7 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
                 if left == 0:
                     return j
                 left -= 1
-    cumulative, last = 0.0, 0
+    cumulative = 0.0
     for first in range(0, size, 64):
         # Whole stretches first: a running sum over all entries would be a chain of
         # dependent additions.
@@ -110,13 +110,14 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
             cumulative += total
             continue
         for j in range(first, stop):
-            p = max(0.0, 1.0 - s * u[j])
-            cumulative += p
-            if p > 0.0:
-                last = j
+            cumulative += max(0.0, 1.0 - s * u[j])
             if cumulative > number:
                 return j
-    return last
+    # Rounding left the sum a little below the number: the last that can leave does.
+    j = size - 1
+    while j > 0 and s * u[j] >= 1.0:
+        j -= 1
+    return j
 
 
 @absorbs(Uniform)
