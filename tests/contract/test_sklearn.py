@@ -3,7 +3,6 @@
 import inspect
 from typing import Any
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
@@ -25,8 +24,6 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     }
 
 
-# The checks use a handful of rows, for which the default step sizes are not meant.
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [estimator() for estimator in ESTIMATORS],
     expected_failed_checks=expected_failures,

@@ -7,6 +7,7 @@ calls must give the same numbers, wherever the model has been in between.
 import copy
 import itertools
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import (
     euclidean_distances,
     laplacian_kernel,
@@ -647,6 +649,20 @@ def test_verbose_prints_a_line_for_each_pass(system: System, capsys: Any) -> Non
     assert f"{system.name}: pass 1/2, 150 rows" in first
     assert f"{system.name}: pass 2/2, 300 rows" in second
     assert "centres" in second
+
+
+def test_a_regressor_that_is_worse_than_a_constant_says_so() -> None:
+    X, y = data(REGRESSORS["bsgd-r"], ROWS)
+    wild = onkel.BSGDRegressor(alpha=1e-4, gamma=0.5)
+    with pytest.warns(ConvergenceWarning, match="worse than a constant") as caught:
+        wild.fit(X, y)
+    assert wild.t_ == ROWS, "which is all it does"
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        onkel.OGDRegressor(gamma=0.5, eta0=0.3).fit(X, y)
+        # One target only: a constant is as good as anything can be.
+        onkel.OGDRegressor(gamma=0.5, eta0=0.3).fit(X, np.ones(ROWS))
 
 
 class Counting:

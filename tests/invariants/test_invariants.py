@@ -434,7 +434,7 @@ for system, parameters in (
             model.partial_fit(X, np.full(200, 1e160))
         except ValueError:
             continue
-        assert model.model_size_ == 3
+        assert model.model_size_ <= 3
         assert np.isfinite(model.dual_coef_).all()
 """
 

@@ -5,6 +5,7 @@ strategy's own arrays and the generator of its draws. Memory to work in is made 
 demand and never saved.
 """
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -104,6 +105,16 @@ class Learner:
         """Centres, shape (size, features)."""
         return np.array(self.centers.points[: self.head.count], order="C")
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """Copy of all that learning changes, for `restore`."""
+        state = (self.model, self.centers, self.budget, self.rng.bit_generator.state)
+        return copy.deepcopy(state)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go back to a snapshot."""
+        self.model, self.centers, self.budget, self.rng.bit_generator.state = state
+        self._work = None
+
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
         self.head.t += rows
@@ -132,7 +143,7 @@ class Learner:
         Raises
         ------
         ScoreOverflowError
-            The model is as it was before the row named.
+            Names the row of X; the model is as it was before it.
         """
         with ExitStack() as stack:
             learn = online.learn
@@ -150,7 +161,8 @@ class Learner:
                         learn, rows, y[taken], sample_weight[taken], scores, size
                     )
                 if done < len(scores):
-                    raise ScoreOverflowError(first + done)
+                    place = first + done
+                    raise ScoreOverflowError(place if order is None else order[place])
                 yield scores
 
     def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:

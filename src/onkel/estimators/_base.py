@@ -1,6 +1,8 @@
 """What all systems share: checks, gamma, seeds, and the loop over passes."""
 
 import contextlib
+import copy
+import inspect
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -10,9 +12,14 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 import scipy.sparse
+from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from onkel import kernels
 from onkel._version import __version__
@@ -27,6 +34,68 @@ from onkel.steps import Step
 PRESENTATION = {"verbose", "n_jobs", "block_size"}
 # Rows from which gamma is taken in a stream, and for the median of distances.
 GAMMA_ROWS = 1000
+
+
+# A chunk of a stream may well have weight zero; scikit-learn asks since 1.9.
+ZERO = (
+    {"allow_all_zero_weights": True}
+    if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
+    else {}
+)
+
+
+def levels_to_the_caller() -> int:
+    """Stack level, for warnings.warn, of the first frame that is not a library's."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("onkel", "sklearn", "contextlib"):
+            return level
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def located(message: str, X: Any, y: Any) -> str:
+    """Add to scikit-learn's message where in X or y the culprit is."""
+    if message.startswith("Input y contains"):
+        row = int(np.flatnonzero(~np.isfinite(np.asarray(y, np.float64)))[0])
+        return f"{message} It is in row {row}."
+    if message.startswith("could not convert string to float"):
+        for (row, column), value in np.ndenumerate(np.asarray(X, object)):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return (
+                    f"Input X contains text, {value!r}, in row {row}, column {column}."
+                )
+    return message
+
+
+def variance(X: Any) -> float:
+    """Variance of all entries, 0 if it is nothing but rounding."""
+    if scipy.sparse.issparse(X):
+        entries = math.prod(X.shape)
+        mean = float(X.sum(dtype=np.float64)) / entries
+        deviations = np.square(X.data - mean, dtype=np.float64).sum()
+        value = (deviations + (entries - X.nnz) * mean**2) / entries
+    else:
+        mean = float(X.mean(dtype=np.float64))
+        value = float(X.var(dtype=np.float64))
+    return float(value) if value > 1e-24 * mean**2 else 0.0
+
+
+def median_squared_distance(X: Any) -> float:
+    """Median over pairs of at most GAMMA_ROWS rows, 0 if it is nothing but rounding."""
+    if X.shape[0] > GAMMA_ROWS:
+        X = X[np.linspace(0, X.shape[0] - 1, GAMMA_ROWS).astype(int)]
+    if X.shape[0] < 2:
+        return 0.0
+    if not scipy.sparse.issparse(X):
+        return float(np.median(pdist(X.astype(np.float64), "sqeuclidean")))
+    X = X.astype(np.float64)
+    squared = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], k=1)]
+    value = float(np.median(squared))
+    return value if value > 1e-12 * X.multiply(X).sum() / X.shape[0] else 0.0
 
 
 class Recipe(NamedTuple):
@@ -98,11 +167,19 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
 
     @contextlib.contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        """Undo what checks have set if one of them fails."""
+        """Undo everything if a check fails, or learning does."""
         before = dict(self.__dict__)
+        learner: Learner | None = before.get("_learner")
+        state = () if learner is None else learner.snapshot()
+        seed = self.random_state
+        drawn = seed.get_state() if isinstance(seed, np.random.RandomState) else None
         try:
             yield
         except BaseException:
+            if learner is not None:
+                learner.restore(state)
+            if drawn is not None:
+                seed.set_state(drawn)
             # scikit-learn still has to find the callbacks that it must tear down
             kept = {k: v for k, v in self.__dict__.items() if "callback" in k}
             self.__dict__.clear()
@@ -113,16 +190,21 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         """Check X, or X and y, against each other and against what was fitted."""
         reset = options.pop("reset", False)
         dtype = [np.float64, np.float32] if reset else self._learner.dtype
-        checked = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=dtype,
-            ensure_all_finite=False,
-            **options,
-        )
+        try:
+            # A cast to single precision may give infinity, which is refused below.
+            with np.errstate(over="ignore"):
+                checked = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=dtype,
+                    ensure_all_finite=False,
+                    **options,
+                )
+        except ValueError as error:
+            raise ValueError(located(str(error), X, y)) from error
         X = checked[0] if isinstance(checked, tuple) else checked
         if scipy.sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
@@ -160,7 +242,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _learning_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
-        return {k: v for k, v in parameters.items() if k not in PRESENTATION}
+        return {
+            name: copy.copy(value) if isinstance(value, dict) else value
+            for name, value in parameters.items()
+            if name not in PRESENTATION
+        }
 
     def _refuse_changed_parameters(self) -> None:
         for name, value in self._learning_parameters().items():
@@ -183,24 +269,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
             return 1.0
         if not isinstance(self.gamma, str):
             return float(self.gamma)
-        if self.gamma == "scale":
-            if scipy.sparse.issparse(X):
-                variance = X.multiply(X).mean() - X.mean() ** 2
-            else:
-                variance = X.var(dtype=np.float64)
-            inverse = X.shape[1] * float(variance)
-        else:
-            if X.shape[0] > GAMMA_ROWS:
-                X = X[np.linspace(0, X.shape[0] - 1, GAMMA_ROWS).astype(int)]
-            pairs = np.triu_indices(X.shape[0], k=1)
-            squared = euclidean_distances(X, squared=True)[pairs]
-            inverse = float(np.median(squared)) if len(squared) else 0.0
+        inverse = (
+            X.shape[1] * variance(X)
+            if self.gamma == "scale"
+            else median_squared_distance(X)
+        )
         if inverse > 0.0:
             return 1.0 / inverse
         warnings.warn(
             f'gamma="{self.gamma}" needs features that vary, and these do not: '
             "using gamma=1.0. Give gamma a number if that is not what you want.",
-            stacklevel=5,
+            stacklevel=levels_to_the_caller(),
         )
         return 1.0
 
@@ -227,9 +306,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         return learner, order
 
     def _learn(
-        self, learner: Learner, X: Any, y: Any, weight: Any, order: Any = None
+        self,
+        learner: Learner,
+        X: Any,
+        y: Any,
+        weight: Any,
+        order: Any = None,
+        first: int = 0,
     ) -> Iterator[np.ndarray]:
-        """Learn the rows; yields their scores before each update."""
+        """Learn the rows; yields their scores before each update.
+
+        `first` is the number of the first row in the call, for error messages.
+        """
         block_size = None if self.block_size == "auto" else int(self.block_size)
         if weight is None:
             weight = np.ones(len(y))
@@ -238,7 +326,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         except ScoreOverflowError as overflow:
             raise ValueError(
                 f"The scores of {type(self).__name__} overflowed at row "
-                f"{overflow.row} of this call; learning stopped before it. Smaller "
+                f"{first + overflow.row} of this call; nothing was learnt from it. Smaller "
                 "steps help: a larger alpha or t0, a smaller eta0, ball=True, or "
                 "features and targets scaled to unit variance."
             ) from None

@@ -1,5 +1,6 @@
 """Classifiers: labels that may appear at any time, and what scores mean for them."""
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from onkel.estimators._base import GAMMA_ROWS, KernelEstimator
+from onkel.estimators._base import GAMMA_ROWS, ZERO, KernelEstimator
 from onkel.estimators._progress import with_callbacks
 
 
@@ -166,6 +167,11 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
                 self._learner, _ = self._new_learner(X[:GAMMA_ROWS], outputs, None)
                 self._started_with = self._learning_parameters()
                 self.n_iter_ = 1
+            return self._learn_labels(X, y, weight, keep_scores)
+
+    def _learn_labels(
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, keep_scores: bool
+    ) -> np.ndarray:
         kept = np.zeros((0, len(self._learner.model.coef)), self._learner.dtype)
         starts, labels = self._arrivals(y)
         for start, stop, label in zip(
@@ -177,14 +183,16 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
                 continue
             if len(self.classes_) == 1:
                 self._learner.skip(stop - start)
-                chunks = [np.zeros((stop - start, 1), kept.dtype)]
+                chunks = iter([np.zeros((stop - start, 1), kept.dtype)])
             else:
                 targets = encode(y[start:stop], self.classes_)
                 some = None if weight is None else weight[start:stop]
-                learn = self._learn(self._learner, X[start:stop], targets, some)
-                chunks = [scores for scores in learn if keep_scores or None]
-            if keep_scores:
-                kept = np.concatenate([kept, *chunks])
+                chunks = self._learn(
+                    self._learner, X[start:stop], targets, some, first=start
+                )
+            for scores in chunks:
+                if keep_scores:
+                    kept = np.concatenate([kept, scores])
         return kept
 
     def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
@@ -193,6 +201,18 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
             classes = np.unique(classes)
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more, got {classes}")
+        known = (
+            y[:1]
+            if first and classes is None
+            else self.classes_
+            if not first
+            else classes
+        )
+        if (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+            raise ValueError(
+                f"y holds {y.dtype} labels like {y[0]!r} where the classes are "
+                f"{known.dtype} like {known[0]!r}: text and numbers cannot be mixed"
+            )
         if first:
             self._classes_given = classes is not None
             self.classes_ = np.unique(y[:1]) if classes is None else classes
@@ -297,7 +317,12 @@ class WeightedClassifier(OnlineClassifier):
         if self.class_weight is None and sample_weight is None:
             return None
         weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+            sample_weight,
+            X,
+            dtype=np.float64,
+            ensure_non_negative=True,
+            copy=True,
+            **ZERO,
         )
         labels, index = np.unique(y, return_inverse=True)
         if self.class_weight == "balanced":
@@ -308,12 +333,14 @@ class WeightedClassifier(OnlineClassifier):
                 )
             weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
         elif self.class_weight is not None:
-            of_label = np.array([self.class_weight.get(label, 1) for label in labels])
-            if not (np.isfinite(of_label).all() and (of_label >= 0).all()):
-                raise ValueError(
-                    f"class_weight must hold finite numbers >= 0, got {of_label}"
-                )
-            weight *= of_label[index]
+            for label, factor in self.class_weight.items():
+                if not (isinstance(factor, Real) and 0 <= float(factor) < np.inf):
+                    raise ValueError(
+                        "class_weight must hold finite numbers >= 0, got "
+                        f"{factor!r} for class {label!r}"
+                    )
+            of_label = [float(self.class_weight.get(label, 1)) for label in labels]
+            weight *= np.array(of_label)[index]
         return weight
 
 

@@ -37,7 +37,11 @@ RANGES: dict[str, list[Any]] = {
     "margin": [NOT_NEGATIVE],
     "max_coef": [POSITIVE],
     "max_iter": [FROM_ONE],
-    "n_jobs": [Integral, None],
+    "n_jobs": [
+        FROM_ONE,
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
     "power_t": [NOT_NEGATIVE],
     "random_state": ["random_state"],
     "sampling": [StrOptions({"uniform", "weighted"})],

@@ -8,8 +8,21 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
-from onkel.estimators._base import GAMMA_ROWS, KernelEstimator
+from onkel.estimators._base import (
+    GAMMA_ROWS,
+    ZERO,
+    KernelEstimator,
+    levels_to_the_caller,
+)
 from onkel.estimators._progress import with_callbacks
+
+
+def numbers(y: np.ndarray) -> np.ndarray:
+    """Return targets as numbers, or say that they are none."""
+    try:
+        return y.astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"y must hold numbers, got {y.dtype}: {error}") from None
 
 
 class OnlineRegressor(RegressorMixin, KernelEstimator):
@@ -70,8 +83,9 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
         with self._unchanged_on_error():
             self._validate_params()
             X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
+            y = numbers(y)
             weight = self._weight(X, sample_weight)
-            self._fit(X, y.astype(np.float64), weight, outputs=1)
+            self._fit(X, y, weight, outputs=1)
         self._warn_if_useless(X, y)
         return self
 
@@ -88,7 +102,7 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
                 "unit variance, for example with TransformedTargetRegressor, and try "
                 "a larger alpha or t0, or a smaller eta0 or max_coef.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=levels_to_the_caller(),
             )
 
     def _learn_stream(
@@ -108,15 +122,16 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
             if not first:
                 self._refuse_changed_parameters()
             X, y = self._checked_rows(X, y, reset=first, y_numeric=True)
+            y = numbers(y)
             weight = self._weight(X, sample_weight)
             if first:
                 self._learner, _ = self._new_learner(X[:GAMMA_ROWS], 1, None)
                 self._started_with = self._learning_parameters()
                 self.n_iter_ = 1
-        kept = [np.zeros((0, 1), self._learner.dtype)]
-        for scores in self._learn(self._learner, X, y.astype(np.float64), weight):
-            if keep_scores:
-                kept.append(scores)
+            kept = [np.zeros((0, 1), self._learner.dtype)]
+            for scores in self._learn(self._learner, X, y, weight):
+                if keep_scores:
+                    kept.append(scores)
         return np.concatenate(kept)
 
     def _weight(self, X: Any, sample_weight: Any) -> np.ndarray | None:
@@ -171,5 +186,5 @@ class WeightedRegressor(OnlineRegressor):
         if sample_weight is None:
             return None
         return _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, **ZERO
         )
