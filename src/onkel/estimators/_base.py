@@ -326,9 +326,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         except ScoreOverflowError as overflow:
             raise ValueError(
                 f"The scores of {type(self).__name__} overflowed at row "
-                f"{first + overflow.row} of this call; nothing was learnt from it. Smaller "
-                "steps help: a larger alpha or t0, a smaller eta0, ball=True, or "
-                "features and targets scaled to unit variance."
+                f"{first + overflow.row} of this call; nothing was learnt from it. "
+                "Smaller steps help: a larger alpha or t0, a smaller eta0, ball=True, "
+                "or features and targets scaled to unit variance."
             ) from None
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
