@@ -9,7 +9,8 @@ from onkel.data.catalogue import DataNotFoundError
 
 NAMES = ("learn_vs_predict", "csr", "cold_start", "memory")
 
-console = Console()
+# Wide enough for the tables, also where the output is no terminal.
+console = Console(width=max(Console().width, 120))
 for name in sys.argv[1:] or NAMES:
     console.rule(name)
     module = importlib.import_module(f"benchmarks.{name}")
