@@ -304,6 +304,15 @@ def test_classes_may_be_given_again_in_any_order(system: System) -> None:
     np.testing.assert_array_equal(once.dual_coef_, again.dual_coef_)
 
 
+def test_numbers_in_an_object_array_are_not_text() -> None:
+    # As numpy makes of a list with None in it, and pandas of many a column.
+    X, y = rows(20)[0], np.arange(20) % 2
+    classes = np.array([0, 1], dtype=object)
+    model = CLASSIFIERS["rbp"].make().partial_fit(X, y, classes=classes)
+    plain = CLASSIFIERS["rbp"].make().partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_array_equal(model.dual_coef_, plain.dual_coef_)
+
+
 @each(CLASSIFIERS)
 def test_a_label_that_is_not_among_the_classes_given_is_refused(system: System) -> None:
     X, y = data(system, 150)

@@ -36,12 +36,16 @@ PRESENTATION = {"verbose", "n_jobs", "block_size"}
 GAMMA_ROWS = 1000
 
 
-# A chunk of a stream may well have weight zero; scikit-learn asks since 1.9.
-ZERO = (
-    {"allow_all_zero_weights": True}
-    if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
-    else {}
-)
+def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:
+    """Weights of the rows as numbers of their own, 1 where none are given.
+
+    A chunk of a stream may well have weight zero; a data set may not.
+    """
+    options: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
+    parameters = inspect.signature(_check_sample_weight).parameters
+    if "allow_all_zero_weights" in parameters:  # since scikit-learn 1.9
+        options["allow_all_zero_weights"] = streaming
+    return _check_sample_weight(sample_weight, X, copy=True, **options)
 
 
 def levels_to_the_caller() -> int:

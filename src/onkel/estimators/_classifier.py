@@ -9,9 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from onkel.estimators._base import GAMMA_ROWS, ZERO, KernelEstimator
+from onkel.estimators._base import GAMMA_ROWS, KernelEstimator, checked_weights
 from onkel.estimators._progress import with_callbacks
 
 
@@ -316,14 +316,7 @@ class WeightedClassifier(OnlineClassifier):
     ) -> np.ndarray | None:
         if self.class_weight is None and sample_weight is None:
             return None
-        weight = _check_sample_weight(
-            sample_weight,
-            X,
-            dtype=np.float64,
-            ensure_non_negative=True,
-            copy=True,
-            **ZERO,
-        )
+        weight = checked_weights(sample_weight, X, streaming)
         labels, index = np.unique(y, return_inverse=True)
         if self.class_weight == "balanced":
             if streaming:

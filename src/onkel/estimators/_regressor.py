@@ -6,12 +6,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight
 
 from onkel.estimators._base import (
     GAMMA_ROWS,
-    ZERO,
     KernelEstimator,
+    checked_weights,
     levels_to_the_caller,
 )
 from onkel.estimators._progress import with_callbacks
@@ -84,7 +83,7 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
             self._validate_params()
             X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
             y = numbers(y)
-            weight = self._weight(X, sample_weight)
+            weight = self._weight(X, sample_weight, streaming=False)
             self._fit(X, y, weight, outputs=1)
         self._warn_if_useless(X, y)
         return self
@@ -123,7 +122,7 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
                 self._refuse_changed_parameters()
             X, y = self._checked_rows(X, y, reset=first, y_numeric=True)
             y = numbers(y)
-            weight = self._weight(X, sample_weight)
+            weight = self._weight(X, sample_weight, streaming=True)
             if first:
                 self._learner, _ = self._new_learner(X[:GAMMA_ROWS], 1, None)
                 self._started_with = self._learning_parameters()
@@ -134,7 +133,7 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
                     kept.append(scores)
         return np.concatenate(kept)
 
-    def _weight(self, X: Any, sample_weight: Any) -> np.ndarray | None:
+    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
         """Weights of the rows, None for all alike."""
         return None
 
@@ -182,9 +181,7 @@ class WeightedRegressor(OnlineRegressor):
         self._learn_stream(X, y, None, sample_weight)
         return self
 
-    def _weight(self, X: Any, sample_weight: Any) -> np.ndarray | None:
+    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
         if sample_weight is None:
             return None
-        return _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, **ZERO
-        )
+        return checked_weights(sample_weight, X, streaming)
