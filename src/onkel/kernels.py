@@ -26,6 +26,9 @@ class Kind(IntEnum):
 KERNELS = {kind.name.lower(): kind for kind in Kind}
 
 
+LARGEST_GAMMA = 1e38
+
+
 class Kernel(NamedTuple):
     """A kernel and its parameters; `make` is the constructor."""
 
@@ -73,7 +76,8 @@ def transform(
 ) -> None:
     """Turn the products of one point with others into kernel values, in place."""
     dtype = values.dtype
-    gamma = dtype.type(kernel.gamma)
+    # Beyond this it would be infinite in single precision, and infinity times 0 NaN.
+    gamma = dtype.type(min(kernel.gamma, LARGEST_GAMMA))
     zero = dtype.type(0)
     if kernel.kind == Kind.RBF:
         for j in range(len(values)):
