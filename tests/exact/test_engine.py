@@ -14,6 +14,7 @@ import scipy.sparse
 import scipy.spatial.distance
 
 import onkel
+from onkel.engine import threads
 from tests.exact import (
     bogd,
     bpa,
@@ -307,7 +308,9 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     )
 
 
-def test_threads_do_not_change_the_result() -> None:
+def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Threads pay for large models only; here they shall work all the same.
+    monkeypatch.setattr(threads, "WORTHWHILE", 0)
     X, y = data("binary", rows=1000)
     one = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=1)
     two = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=2)

@@ -16,7 +16,7 @@ import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
-from onkel.engine import block, online
+from onkel.engine import block, online, threads
 from onkel.engine.block import Centers, Dense, Sparse, Workspace
 from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size, slots_for
 from onkel.engine.threads import Team
@@ -147,7 +147,7 @@ class Learner:
         """
         with ExitStack() as stack:
             learn = online.learn
-            if n_jobs > 1:
+            if n_jobs > 1 and self._worth_threads():
                 learn = stack.enter_context(Team(n_jobs)).learn
             for first in range(0, len(y), CHUNK):
                 taken: Any = slice(first, first + CHUNK)
@@ -155,7 +155,7 @@ class Learner:
                     taken = order[taken]
                 rows = self._rows(X, taken)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
-                size = block_size or self._block_size(n_jobs)
+                size = block_size or self._block_size(learn is not online.learn)
                 with _blas().limit(limits=1):
                     done = self._learn(
                         learn, rows, y[taken], sample_weight[taken], scores, size
@@ -191,11 +191,17 @@ class Learner:
                     team.share(stop - first, task)
         return out
 
-    def _block_size(self, n_jobs: int) -> int:
+    def _worth_threads(self) -> bool:
+        """Whether a row's kernel values cost enough to share them out."""
+        features = self.centers.points.shape[1]
+        # An exponential costs about as much as 32 features.
+        return int(self.head.count) * (features + 32) >= threads.WORTHWHILE
+
+    def _block_size(self, threaded: bool) -> int:
         """Small blocks waste few kernel values, large ones fill the cores."""
         slots = min(self.largest_size, max(2 * int(self.head.count), 64))
         rows = max(16, min(128, CACHED_VALUES // slots))
-        return rows if n_jobs == 1 else max(256, rows)
+        return max(256, rows) if threaded else rows
 
     def _learn(
         self,

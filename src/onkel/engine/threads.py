@@ -17,6 +17,10 @@ from onkel.engine.block import Centers, Workspace
 from onkel.engine.plan import Plan, slots_for
 from onkel.expansion import Model
 
+# Kernel values times features of a row below which a second thread costs more than it
+# saves: waking it takes longer than half a block.
+WORTHWHILE = 200_000
+
 fill = jit(block.fill)
 walk_through = jit(online.walk_through)
 

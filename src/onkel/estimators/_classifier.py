@@ -158,6 +158,7 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
             first = not hasattr(self, "_learner")
             if not first:
                 self._refuse_changed_parameters()
+                self._recipe(None)  # refuses what a stream cannot have
             X, y = self._checked_rows(X, y, reset=first)
             refuse_targets_of_regression(y)
             self._take_classes(classes, y, first)
@@ -201,14 +202,11 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
             classes = np.unique(classes)
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more, got {classes}")
-        known = (
-            y[:1]
-            if first and classes is None
-            else self.classes_
-            if not first
-            else classes
-        )
-        if (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+        if not first:
+            known = self.classes_
+        else:
+            known = y[:1] if classes is None else classes
+        if isinstance(known[0], str) != isinstance(y[0], str):
             raise ValueError(
                 f"y holds {y.dtype} labels like {y[0]!r} where the classes are "
                 f"{known.dtype} like {known[0]!r}: text and numbers cannot be mixed"

@@ -13,8 +13,9 @@ C = TypeVar("C", bound=type)
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-FROM_ONE = Interval(Integral, 1, None, closed="left")
-FROM_TWO = Interval(Integral, 2, None, closed="left")
+# What compiled code can count.
+FROM_ONE = Interval(Integral, 1, 2**62, closed="both")
+FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
 
 RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],

@@ -120,6 +120,7 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
             first = not hasattr(self, "_learner")
             if not first:
                 self._refuse_changed_parameters()
+                self._recipe(None)  # refuses what a stream cannot have
             X, y = self._checked_rows(X, y, reset=first, y_numeric=True)
             y = numbers(y)
             weight = self._weight(X, sample_weight, streaming=True)
