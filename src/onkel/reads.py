@@ -14,6 +14,9 @@ import numpy as np
 
 from onkel.compiled import choice
 
+# Edits after which incrementally kept norms and scores are computed afresh.
+REFRESH = 4096
+
 # Row t with its kernel column `known` and raw scores `raw` has entered slot j.
 enter, enters = choice(position=0)
 # Centre j is about to leave; returns the change of the squared norm, where it is known.

@@ -11,10 +11,7 @@ import numpy as np
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
 from onkel.expansion import LookAhead, Model, Update, drop, insert
-from onkel.reads import refresh
-
-# Scores are kept by adding and subtracting; this often they are computed afresh.
-REFRESH = 4096
+from onkel.reads import REFRESH, refresh
 
 
 class Redundant(NamedTuple):

@@ -18,14 +18,12 @@ from onkel.engine.plan import Plan, slots_for
 from onkel.expansion import LookAhead, Model, Update, fold, rescale
 from onkel.losses import radius
 from onkel.rates import base, decay, gain
-from onkel.reads import refresh
+from onkel.reads import REFRESH, refresh
 from onkel.steps import propose
 from onkel.tasks import judge
 
 # Beyond these the factor moves into the coefficients: 1/factor must stay harmless.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-3, 1e3
-# Edits after which incrementally kept norms and scores are computed afresh.
-REFRESH = 4096
 
 
 @inner
