@@ -7,6 +7,7 @@ of rows in one pass, with a model whose size and cost per row stay bounded.
 from onkel._version import __version__
 from onkel.estimators.bogd import BOGDClassifier, BOGDRegressor
 from onkel.estimators.bpa import BPAClassifier, BPARegressor
+from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.estimators.bsgd import BSGDClassifier, BSGDRegressor
 from onkel.estimators.budget_perceptron import BudgetPerceptronClassifier
 from onkel.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
@@ -17,6 +18,7 @@ from onkel.estimators.kernel_perceptron import (
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
 from onkel.estimators.ogd import OGDClassifier, OGDRegressor
+from onkel.estimators.projectron import ProjectronClassifier, ProjectronRegressor
 from onkel.estimators.rbp import RBPClassifier, RBPRegressor
 from onkel.stream.progressive import progressive
 
@@ -25,6 +27,8 @@ __all__ = [
     "BOGDRegressor",
     "BPAClassifier",
     "BPARegressor",
+    "BSCAClassifier",
+    "BSCARegressor",
     "BSGDClassifier",
     "BSGDRegressor",
     "BudgetPerceptronClassifier",
@@ -38,6 +42,8 @@ __all__ = [
     "NBSGDRegressor",
     "OGDClassifier",
     "OGDRegressor",
+    "ProjectronClassifier",
+    "ProjectronRegressor",
     "RBPClassifier",
     "RBPRegressor",
     "__version__",

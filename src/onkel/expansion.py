@@ -3,21 +3,24 @@
     f(x) = scale * sum_j coef[:, j] k(c_j, x),    scale = factor * base(t)
 
 Phase 2 walks through a block whose kernel values with the centres are known in advance
-(`kernel`), and those within the block (`block`) as soon as a row is to become a centre.
-The primitives below change the model
-and keep `kernel` exact for the rows still to come; nothing else knows the look-ahead,
-and nothing here sees a feature: `source` remembers where each slot's features are to
-come from, and phase 1 moves them when the block is done.
+(`kernel`). The primitives below change the model; nothing else knows the look-ahead,
+and strategies see kernel values, never features.
 
 | primitive | effect on the model                     | cost                       |
 |-----------|-----------------------------------------|----------------------------|
 | rescale   | every coefficient times c               | 1                          |
 | stretch   | each centre's coefficients times its own| outputs x centres          |
-| clip      | no centre's coefficients beyond a norm    | outputs x centres          |
+| clip      | no centre's coefficients beyond a norm  | outputs x centres          |
+| spread    | a multiple of a vector is added to one output's coefficients | centres |
 | add       | one coefficient changes                 | 1                          |
-| insert    | row t becomes a centre                  | rows to come               |
-| drop      | centre j leaves, the last takes its slot| rows to come               |
-| replace   | drop and insert in one: row t takes slot j | rows to come            |
+| insert    | row t becomes a centre                  | features x rows to come    |
+| drop      | centre j leaves, the last takes its slot| features + rows to come    |
+| replace   | drop and insert in one: row t takes slot j | features x rows to come |
+| merge     | two centres become one between them     | features x rows to come    |
+
+A new or moved centre's kernel values with the rows to come are computed once, by
+`foresee`, when the strategy is done: a newcomer that is merged or dropped at once never
+needs them.
 
 The kernel values lie as (rows, centres), so a score is one dot product of contiguous
 numbers when its row comes up. Keeping running scores of all rows instead would make a
@@ -25,17 +28,19 @@ row without update O(1), but phase 1 would pay the same dot product, every chang
 of many coefficients would cost O(rows x centres), and the kernel column that most
 strategies read would be strided.
 
-Strategies read `column` = k(c_j, x_t), and what they declare of `onkel.reads`, which
-the primitives keep.
+Strategies read `column` = k(c_j, x_t), `row` = k(c_i, c_j), `alike` (one such value, in
+double precision), and what they declare of `onkel.reads`, which the primitives keep.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from onkel import reads
 from onkel.compiled import inner, primitive, without_nan
+from onkel.kernels import Kernel, between, transform
+from onkel.rows import compare_centers, compare_with, spread_out
 
 HEAD = np.dtype(
     [
@@ -53,26 +58,34 @@ HEAD = np.dtype(
 
 
 class Model(NamedTuple):
-    """The coefficients of the expansion, in slots; the first `size` are in use."""
+    """The expansion, in slots; the first `count` are in use."""
 
     head: Any  # shape (1,), of HEAD
     coef: Any  # shape (outputs, capacity), raw: without scale
+    points: Any  # shape (capacity, features): the centres, ordered as in onkel.rows
+    norms: Any  # shape (capacity,): theirs, as the kernel keeps them
     diag: Any  # shape (capacity,): k(c, c)
     birth: Any  # shape (capacity,): the row number at which a centre came
-    label: Any  # shape (capacity,): the output that its row moved up
+    label: Any  # shape (capacity,): what the walk notes of a centre's row
     reads: Any  # one of onkel.reads
 
 
 class LookAhead(NamedTuple):
-    """All kernel values that a block can need, and room to work."""
+    """The block, its kernel values with the centres, and room to work."""
 
-    kernel: Any  # shape (rows, slots): k(x_t, c_j)
-    block: Any  # shape (rows, rows): k(x_t, x_s), s > t, for rows t that are known
-    known: Any  # shape (rows,): whether row t of `block` has its values
+    similarity: Kernel
+    rows: Any  # the block, one of onkel.rows
+    norms: Any  # shape (rows,)
     diag: Any  # shape (rows,): k(x_t, x_t)
-    source: Any  # shape (capacity,): old slot, or ~t for row t of the block
+    kernel: Any  # shape (rows, slots): k(x_t, c_j)
+    pending: Any  # shape (1,): the slot that `foresee` has to fill, or -1
+    point: Any  # shape (features,): the centre in that slot
+    other: Any  # shape (features,), room for another point
+    later: Any  # shape (rows,): kernel values with the rows to come
     raw: Any  # shape (outputs,): raw scores of the present row
     scratch: Any  # shape (capacity,), for strategies
+    second: Any  # shape (capacity,), likewise
+    table: Any  # what the strategy looks up
 
 
 class Update(NamedTuple):
@@ -83,12 +96,14 @@ class Update(NamedTuple):
     weight: float
 
 
-def allocate(outputs: int, capacity: int, dtype: Any, kind: type) -> Model:
+def allocate(
+    outputs: int, capacity: int, features: int, dtype: Any, kind: type
+) -> Model:
     """Make an empty model with reads of that kind.
 
     Examples
     --------
-    >>> allocate(1, 8, np.float32, reads.Nothing).coef.shape
+    >>> allocate(1, 8, 2, np.float32, reads.Nothing).coef.shape
     (1, 8)
     """
     head = np.zeros(1, HEAD).view(np.recarray)
@@ -96,6 +111,8 @@ def allocate(outputs: int, capacity: int, dtype: Any, kind: type) -> Model:
     return Model(
         head=head,
         coef=np.zeros((outputs, capacity), dtype),
+        points=np.zeros((capacity, features), dtype),
+        norms=np.zeros(capacity, dtype),
         diag=np.zeros(capacity, dtype),
         birth=np.zeros(capacity, np.int64),
         label=np.zeros(capacity, np.int64),
@@ -106,13 +123,19 @@ def allocate(outputs: int, capacity: int, dtype: Any, kind: type) -> Model:
 def resized(model: Model, capacity: int) -> Model:
     """Copy a model into one of another capacity."""
     size = int(model.head[0].count)
-    new = allocate(len(model.coef), capacity, model.coef.dtype, reads.Nothing)
+    features, dtype = model.points.shape[1], model.coef.dtype
+    new = allocate(len(model.coef), capacity, features, dtype, reads.Nothing)
     new.head[:] = model.head
     new.coef[:, :size] = model.coef[:, :size]
-    new.diag[:size] = model.diag[:size]
-    new.birth[:size] = model.birth[:size]
-    new.label[:size] = model.label[:size]
+    new = new._replace(points=np.asarray(new.points, order=order_of(model.points)))
+    for name in ("points", "norms", "diag", "birth", "label"):
+        getattr(new, name)[:size] = getattr(model, name)[:size]
     return new._replace(reads=model.reads.resized(size, capacity))
+
+
+def order_of(points: np.ndarray) -> Literal["C", "F"]:
+    """Return the memory order of the centres."""
+    return "C" if points.flags.c_contiguous else "F"
 
 
 def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
@@ -185,10 +208,52 @@ def add(model: Model, output: int, j: int, weight: float) -> None:
     model.coef[output, j] += weight
 
 
+@inner
+def spread(model: Model, output: int, weight: float, vector: Any) -> None:
+    """Add a multiple of a vector to one output's coefficients.
+
+    The squared norm is not followed: only strategies spread whose reads compute it.
+    """
+    coef = model.coef[output]
+    for j in range(model.head[0].count):
+        coef[j] += weight * vector[j]
+
+
 @primitive
 def column(model: Model, ahead: LookAhead, t: int) -> Any:
     """k(c_j, x_t) for all centres."""
     return ahead.kernel[t, : model.head[0].count]
+
+
+@inner
+def row(model: Model, ahead: LookAhead, j: int, out: Any) -> None:
+    """k(c_i, c_j) for all centres c_i.
+
+    From the features, for the price of one prediction. To keep a Gram matrix would
+    cost a strided write per centre and insertion; few strategies read rows that often.
+    """
+    known = out[: model.head[0].count]
+    for k in range(len(ahead.other)):
+        ahead.other[k] = model.points[j, k]
+    compare_centers(ahead.similarity, ahead.rows, model.points, ahead.other, known)
+    transform(ahead.similarity, known, model.norms[j], model.norms)
+    known[j] = model.diag[j]
+
+
+@inner
+def alike(model: Model, ahead: LookAhead, i: int, j: int) -> float:
+    """k(c_i, c_j) in double precision."""
+    return between(ahead.similarity, model.points[i], model.points[j])
+
+
+@inner
+def squared_distance(model: Model, i: int, j: int) -> float:
+    """|c_i - c_j|^2 in double precision, without cancellation."""
+    total = 0.0
+    for k in range(model.points.shape[1]):
+        difference = np.float64(model.points[i, k]) - np.float64(model.points[j, k])
+        total += difference * difference
+    return total
 
 
 @inner
@@ -237,10 +302,11 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
         head.norm2 += update.weight * (
             update.weight * kxx - 2.0 * ahead.raw[update.down]
         )
+    spread_out(ahead.rows, t, ahead.point)
+    _settle(model, ahead, j, ahead.norms[t])
     model.diag[j] = kxx
     model.birth[j] = head.t
     model.label[j] = update.up
-    ahead.source[j] = ~t
     reads.enter(
         model.reads,
         model.coef,
@@ -251,8 +317,15 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
         kxx,
     )
     ahead.kernel[t, j] = kxx
-    for s in range(t + 1, ahead.kernel.shape[0]):
-        ahead.kernel[s, j] = ahead.block[t, s]
+
+
+@primitive
+def _settle(model: Model, ahead: LookAhead, j: int, norm: Any) -> None:
+    """Slot j now holds `ahead.point`; what that means for later rows can wait."""
+    for k in range(len(ahead.point)):
+        model.points[j, k] = ahead.point[k]
+    model.norms[j] = norm
+    ahead.pending[0] = j
 
 
 @primitive
@@ -261,6 +334,24 @@ def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     for o in range(model.coef.shape[0]):
         ahead.raw[o] -= model.coef[o, j] * ahead.kernel[t, j]
     head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
+
+
+@inner
+def foresee(model: Model, ahead: LookAhead, t: int) -> None:
+    """Compute the kernel values of a new centre with the rows after t."""
+    j = ahead.pending[0]
+    if j < 0:
+        return
+    ahead.pending[0] = -1
+    first = t + 1
+    later = ahead.later[: len(ahead.kernel) - first]
+    if len(later) == 0:
+        return
+    norm = model.norms[j]
+    compare_with(ahead.similarity, ahead.rows, first, ahead.point, norm, later)
+    transform(ahead.similarity, later, norm, ahead.norms[first:])
+    for s in range(len(later)):
+        ahead.kernel[first + s, j] = later[s]
 
 
 @primitive
@@ -281,17 +372,65 @@ def replace(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
 def drop(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     """Centre j leaves; the last centre takes its slot."""
     _vacate(model, ahead, t, j)
+    _close_ranks(model, ahead, t, j)
+
+
+@inner
+def _close_ranks(model: Model, ahead: LookAhead, t: int, j: int) -> None:
+    """Move the last centre into slot j, which nobody needs any more."""
     head = model.head[0]
     head.count -= 1
     last = head.count
+    if ahead.pending[0] == j:
+        ahead.pending[0] = -1
     if j == last:
         return
+    if ahead.pending[0] == last:
+        ahead.pending[0] = j
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = model.coef[o, last]
+    for k in range(model.points.shape[1]):
+        model.points[j, k] = model.points[last, k]
+    model.norms[j] = model.norms[last]
     model.diag[j] = model.diag[last]
     model.birth[j] = model.birth[last]
     model.label[j] = model.label[last]
-    ahead.source[j] = ahead.source[last]
     reads.move(model.reads, j, last)
     for s in range(t, ahead.kernel.shape[0]):
         ahead.kernel[s, j] = ahead.kernel[s, last]
+
+
+@inner
+def merge(
+    model: Model, ahead: LookAhead, t: int, i: int, j: int, h: float, u: float, v: float
+) -> None:
+    """Centres i and j become one, h c_i + (1 - h) c_j, in slot i; for rbf.
+
+    Its coefficients are u times those of i plus v times those of j, u and v being the
+    kernel values of i and j with it. It has the birth of the older, and no label.
+    """
+    if ahead.pending[0] != i and ahead.pending[0] != j:
+        foresee(model, ahead, t)
+    head = model.head[0]
+    head.norm2 += reads.leave(model.reads, model.coef, i, head.count)
+    norm = model.norms.dtype.type(0)
+    for k in range(len(ahead.point)):
+        value = h * model.points[i, k] + (1.0 - h) * model.points[j, k]
+        ahead.point[k] = value
+        norm += ahead.point[k] * ahead.point[k]
+    for o in range(model.coef.shape[0]):
+        # What i had is no longer in the reads, j will take its own share along.
+        ahead.raw[o] = u * model.coef[o, i] + v * model.coef[o, j]
+        model.coef[o, i] = 0
+    head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
+    for o in range(model.coef.shape[0]):
+        model.coef[o, j] = 0
+    _settle(model, ahead, i, norm)
+    if reads.follow(model.reads):
+        row(model, ahead, i, ahead.scratch)
+        reads.shift(model.reads, model.coef, i, ahead.scratch[: head.count])
+    for o in range(model.coef.shape[0]):
+        add(model, o, i, ahead.raw[o])
+    model.birth[i] = min(model.birth[i], model.birth[j])
+    model.label[i] = -1
+    _close_ranks(model, ahead, t, j)

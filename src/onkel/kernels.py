@@ -7,8 +7,11 @@ no matrix product exists. `transform` then turns one row of products into values
 The norm that a kernel keeps of each point is |x|^2, for laplacian |x|_1.
 """
 
+import math
 from enum import IntEnum
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from onkel.compiled import inner
 from onkel.exponential import exp_nonpositive
@@ -91,3 +94,23 @@ def transform(
         coef0 = dtype.type(kernel.coef0)
         for j in range(len(values)):
             values[j] = _power(gamma * values[j] + coef0, kernel.degree)
+
+
+@inner
+def between(kernel: Kernel, x: Any, z: Any) -> float:
+    """k(x, z) of two points, in double precision and without cancellation."""
+    total = 0.0
+    if kernel.kind == Kind.RBF:
+        for k in range(len(x)):
+            difference = np.float64(x[k]) - np.float64(z[k])
+            total += difference * difference
+        return math.exp(-kernel.gamma * total)
+    if kernel.kind == Kind.LAPLACIAN:
+        for k in range(len(x)):
+            total += abs(np.float64(x[k]) - np.float64(z[k]))
+        return math.exp(-kernel.gamma * total)
+    for k in range(len(x)):
+        total += np.float64(x[k]) * np.float64(z[k])
+    if kernel.kind == Kind.POLY:
+        return _power(kernel.gamma * total + kernel.coef0, kernel.degree)
+    return total

@@ -6,13 +6,15 @@ declared is neither stored nor compiled.
 Nothing   coefficients and the column k(c_j, x_t) only
 Later     raw scores of the centres, counting only what was inserted after each
 Gram      the Gram matrix of the centres and their full raw scores
+Nearest   the same, and each centre's nearest neighbour
+Inverse   the inverse of the Gram matrix, in double precision
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import choice
+from onkel.compiled import choice, inner
 
 # Edits after which incrementally kept norms and scores are computed afresh.
 REFRESH = 4096
@@ -29,6 +31,12 @@ move, moves = choice(position=0)
 rescale_scores, rescales_scores = choice(position=0)
 # Compute all afresh, against the drift of rounding; returns the squared norm.
 refresh, refreshes = choice(position=0)
+# Whether the reads must know when a centre moves to another place ...
+follow, follows = choice(position=0)
+# ... and what then happens: centre j, without coefficients, has the new kernel row.
+shift, shifts = choice(position=0)
+# Whether the squared norm is not kept, and `refresh` has to find it each time.
+forgetful, forgetfuls = choice(position=0)
 
 
 class Nothing(NamedTuple):
@@ -78,6 +86,60 @@ class Gram(NamedTuple):
         return self._replace(scores=np.ascontiguousarray(matrix @ self.scores))
 
 
+class Nearest(NamedTuple):
+    """Declares what Gram does, and nearest neighbours: the largest kernel values."""
+
+    scores: Any  # shape (outputs, capacity)
+    values: Any  # shape (capacity, capacity)
+    nearest: Any  # shape (capacity,): slot of the nearest centre, -1 if there is none
+    since: Any  # shape (capacity,): entries so far when a centre entered, for ties
+    clock: Any  # shape (1,): entries so far
+
+    def resized(self, size: int, capacity: int) -> "Nearest":
+        """Copy into another capacity."""
+        scores, values = Gram(self.scores, self.values).resized(size, capacity)
+        nearest, since = np.full(capacity, -1), np.zeros(capacity, np.int64)
+        nearest[:size], since[:size] = self.nearest[:size], self.since[:size]
+        return Nearest(scores, values, nearest, since, self.clock)
+
+    def mapped(self, matrix: np.ndarray) -> "Nearest":
+        """Map the outputs by a matrix."""
+        return self._replace(scores=np.ascontiguousarray(matrix @ self.scores))
+
+
+BOOK = np.dtype(
+    [
+        ("residual", np.float64),  # of the row that leans on the centres
+        ("diagonal", np.float64),  # its k(x, x)
+        ("edits", np.int64),
+        ("repairs", np.int64),
+    ],
+    align=True,
+)
+
+
+class Inverse(NamedTuple):
+    """Declares the inverse Gram matrix; see `onkel.inverse`, which works with it."""
+
+    values: Any  # shape (capacity, capacity), float64: k(c_i, c_j)
+    inverse: Any  # shape (capacity, capacity), float64, with a jitter
+    column: Any  # shape (capacity,), float64: k(c_j, x) of the row that leans
+    shares: Any  # shape (capacity,), float64: its projection on the centres
+    book: Any  # shape (1,), of BOOK
+
+    def resized(self, size: int, capacity: int) -> "Inverse":
+        """Copy into another capacity."""
+        new: Inverse = allocate(Inverse, 1, capacity, np.float64)
+        new.values[:size, :size] = self.values[:size, :size]
+        new.inverse[:size, :size] = self.inverse[:size, :size]
+        new.book[:] = self.book
+        return new
+
+    def mapped(self, matrix: np.ndarray) -> "Inverse":
+        """Return the same: outputs share their centres."""
+        return self
+
+
 def allocate(kind: type, outputs: int, capacity: int, dtype: Any) -> Any:
     """Make the reads of that kind for an empty model.
 
@@ -88,10 +150,22 @@ def allocate(kind: type, outputs: int, capacity: int, dtype: Any) -> Any:
     """
     if kind is Nothing:
         return Nothing()
+    if kind is Inverse:
+        return Inverse(
+            np.zeros((capacity, capacity)),
+            np.zeros((capacity, capacity)),
+            np.zeros(capacity),
+            np.zeros(capacity),
+            np.zeros(1, BOOK).view(np.recarray),
+        )
     scores = np.zeros((outputs, capacity), dtype)
     if kind is Later:
         return Later(scores)
-    return Gram(scores, np.zeros((capacity, capacity), dtype))
+    values = np.zeros((capacity, capacity), dtype)
+    if kind is Gram:
+        return Gram(scores, values)
+    since, clock = np.zeros(capacity, np.int64), np.zeros(1, np.int64)
+    return Nearest(scores, values, np.full(capacity, -1), since, clock)
 
 
 @enters(Nothing)
@@ -128,6 +202,39 @@ def _enter_gram(
     reads.values[j, j] = kxx
 
 
+@enters(Nearest)
+def _enter_nearest(
+    reads: Nearest, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
+) -> None:
+    gram = Gram(reads.scores, reads.values)
+    enter(gram, coef, j, update, known, raw, kxx)
+    size = max(len(known), j + 1)
+    reads.since[j] = reads.clock[0]
+    reads.clock[0] += 1
+    for i in range(size):
+        other = reads.nearest[i]
+        # The newcomer is the youngest, so on ties it is not the one.
+        if i != j and (other < 0 or known[i] > reads.values[i, other]):
+            reads.nearest[i] = j
+    _look_around(reads, j, size, j)
+
+
+@inner
+def _look_around(reads: Nearest, i: int, size: int, absent: int) -> None:
+    """Find the nearest neighbour of centre i; `absent` is about to leave."""
+    best, row = -1, reads.values[i]
+    for k in range(size):
+        if k == i or k == absent:
+            continue
+        if (
+            best < 0
+            or row[k] > row[best]
+            or (row[k] == row[best] and reads.since[k] < reads.since[best])
+        ):
+            best = k
+    reads.nearest[i] = best
+
+
 @leaves(Nothing)
 @leaves(Later)
 def _leave_unnoticed(reads: Any, coef: Any, j: int, size: int) -> float:
@@ -146,7 +253,16 @@ def _leave_gram(reads: Gram, coef: Any, j: int, size: int) -> float:
     return change
 
 
+@leaves(Nearest)
+def _leave_nearest(reads: Nearest, coef: Any, j: int, size: int) -> float:
+    for i in range(size):
+        if i != j and reads.nearest[i] == j:
+            _look_around(reads, i, size, j)
+    return leave(Gram(reads.scores, reads.values), coef, j, size)
+
+
 @changes(Nothing)
+@changes(Inverse)
 @changes(Later)  # which its one user, first in first out, never asks for
 def _change_unnoticed(
     reads: Any, output: int, j: int, weight: float, size: int
@@ -163,6 +279,13 @@ def _change_gram(reads: Gram, output: int, j: int, weight: float, size: int) -> 
     return gained
 
 
+@changes(Nearest)
+def _change_nearest(
+    reads: Nearest, output: int, j: int, weight: float, size: int
+) -> float:
+    return change(Gram(reads.scores, reads.values), output, j, weight, size)
+
+
 @moves(Nothing)
 def _move_nothing(reads: Nothing, j: int, last: int) -> None:
     pass
@@ -172,6 +295,15 @@ def _move_nothing(reads: Nothing, j: int, last: int) -> None:
 def _move_later(reads: Later, j: int, last: int) -> None:
     for o in range(len(reads.scores)):
         reads.scores[o, j] = reads.scores[o, last]
+
+
+@moves(Nearest)
+def _move_nearest(reads: Nearest, j: int, last: int) -> None:
+    move(Gram(reads.scores, reads.values), j, last)
+    reads.nearest[j], reads.since[j] = reads.nearest[last], reads.since[last]
+    for i in range(last):
+        if reads.nearest[i] == last:
+            reads.nearest[i] = j
 
 
 @moves(Gram)
@@ -185,7 +317,8 @@ def _move_gram(reads: Gram, j: int, last: int) -> None:
 
 
 @rescales_scores(Nothing)
-def _rescale_nothing(reads: Nothing, c: Any, size: int) -> None:
+@rescales_scores(Inverse)
+def _rescale_nothing(reads: Any, c: Any, size: int) -> None:
     pass
 
 
@@ -197,7 +330,8 @@ def _rescale_later(reads: Later, c: Any, size: int) -> None:
 
 
 @rescales_scores(Gram)
-def _rescale_gram(reads: Gram, c: Any, size: int) -> None:
+@rescales_scores(Nearest)
+def _rescale_gram(reads: Any, c: Any, size: int) -> None:
     rescale_scores(Later(reads.scores), c, size)
 
 
@@ -208,7 +342,8 @@ def _refresh_nothing(reads: Any, coef: Any, size: int, norm2: float) -> float:
 
 
 @refreshes(Gram)
-def _refresh_gram(reads: Gram, coef: Any, size: int, norm2: float) -> float:
+@refreshes(Nearest)
+def _refresh_gram(reads: Any, coef: Any, size: int, norm2: float) -> float:
     norm2 = 0.0
     for o in range(len(coef)):
         for j in range(size):
@@ -218,3 +353,53 @@ def _refresh_gram(reads: Gram, coef: Any, size: int, norm2: float) -> float:
             reads.scores[o, j] = total
             norm2 += coef[o, j] * total
     return norm2
+
+
+@refreshes(Inverse)
+def _find_norm(reads: Inverse, coef: Any, size: int, norm2: float) -> float:
+    norm2 = 0.0
+    for o in range(len(coef)):
+        for j in range(size):
+            total = 0.0
+            for i in range(size):
+                total += coef[o, i] * reads.values[j, i]
+            norm2 += coef[o, j] * total
+    return norm2
+
+
+@follows(Nothing)
+@follows(Later)
+@follows(Inverse)
+@follows(Nearest)
+@forgetfuls(Nothing)
+@forgetfuls(Later)
+@forgetfuls(Nearest)
+@forgetfuls(Gram)
+def _no(reads: Any) -> bool:
+    return False
+
+
+@follows(Gram)
+@forgetfuls(Inverse)
+def _yes(reads: Any) -> bool:
+    return True
+
+
+@shifts(Nothing)
+@shifts(Later)
+@shifts(Inverse)
+@shifts(Nearest)  # whose one user never moves a centre
+def _shift_unnoticed(reads: Any, coef: Any, j: int, known: Any) -> None:
+    pass
+
+
+@shifts(Gram)
+def _shift_gram(reads: Gram, coef: Any, j: int, known: Any) -> None:
+    for i in range(len(known)):
+        reads.values[j, i] = known[i]
+        reads.values[i, j] = known[i]
+    for o in range(len(coef)):
+        total = coef.dtype.type(0)
+        for i in range(len(known)):
+            total += coef[o, i] * known[i]
+        reads.scores[o, j] = total

@@ -1,16 +1,19 @@
-"""BSGD with removal (card 4.2): kernel SGD with a hard limit on the size.
+"""BSGD (card 4.2): kernel SGD with a hard limit on the size.
 
 min alpha/2 ||w||^2 + mean loss. A row's step, with the slope g taken at w_t:
 
     shrink     w <- (t+t0-1)/(t+t0) w
     insert     if g != 0: w <- w - g phi(x_t) / (alpha (t+t0))
-    maintain   if size > budget: delete argmin_p |a_p|^2 k(c_p, c_p), oldest on ties
+    maintain   if size > budget: take one center out (maintenance.py)
     ball       if ball and g != 0: project (ball.py)
 
 Under the hinge all |a_p| are equal and removal is one long tie (E3). Coefficients that
 are shrunk again and again no longer tie in floating point, so the raw ones, -g at
 insertion, are kept beside them to compare; a ball projection by c scales all the
 present ones alike, hence later raws are -g / c.
+
+maintenance="projection" spreads a new point within the span over the stored ones, below
+the budget too; that is an update, but no insertion and no maintenance.
 """
 
 import numpy as np
@@ -18,6 +21,7 @@ import numpy as np
 from tests.exact.ball import project, radius
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
+from tests.exact.maintenance import check, insert, maintain
 from tests.exact.result import Result, Trace
 
 
@@ -38,12 +42,17 @@ def run(
     ball: bool = False,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
+    maintenance: str = "removal",
+    n_neighbors: int = 4,
+    victim: str = "residual",
+    jitter: float = 1e-8,
 ) -> Result:
     """Learn the rows in order."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
     model = Expansion(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
+    check(model, maintenance, victim)
     trace = Trace(n_classes)
     raws: list[np.ndarray] = []  # beside model.coef, for comparison only
     shrunk_by_ball = 1.0
@@ -56,23 +65,21 @@ def run(
         model.multiply((t + t0 - 1) / (t + t0))
         if np.any(g != 0):
             trace.n_updates += 1
-            model.append(x, -g / (alpha * (t + t0)))
-            raws.append(-g / shrunk_by_ball)
-            if len(model) > budget:
+            row, raw = -g / (alpha * (t + t0)), -g / shrunk_by_ball
+            stored = insert(
+                model, raws, x, row, raw, maintenance=maintenance, jitter=jitter
+            )
+            if stored and len(model) > budget:
                 trace.n_maintenance += 1
-                victim = smallest(model, raws)
-                model.delete(victim)
-                del raws[victim]
+                maintain(
+                    model,
+                    raws,
+                    maintenance=maintenance,
+                    n_neighbors=n_neighbors,
+                    victim=victim,
+                    jitter=jitter,
+                )
             if ball:
                 shrunk_by_ball *= project(model, radius(loss, alpha, ymax))
         trace.sizes.append(len(model))
     return trace.result(model)
-
-
-def smallest(model: Expansion, raws: list[np.ndarray]) -> int:
-    """Return argmin |a|^2 k(c, c) by raw coefficients; slots are in order of age."""
-    costs = [
-        float(np.sum(raw**2)) * model.k(center, center)
-        for raw, center in zip(raws, model.centers, strict=True)
-    ]
-    return int(np.argmin(costs))

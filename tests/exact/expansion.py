@@ -26,6 +26,7 @@ class Expansion:
         coef0: float,
     ) -> None:
         self.n_features = n_features
+        self.kernel, self.gamma = kernel, gamma
         self.outputs = 1 if n_classes is None or n_classes == 2 else n_classes
         self.gram = partial(
             gram, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
@@ -57,11 +58,16 @@ class Expansion:
             return np.zeros(0)
         return self.gram(np.array(self.centers), x[None])[:, 0]
 
+    def matrix(self) -> np.ndarray:
+        """Return K = k(centers, centers), shape (size, size)."""
+        centers = np.array(self.centers).reshape(-1, self.n_features)
+        return self.gram(centers, centers)
+
     def squared_norm(self) -> float:
         """Return ||w||^2 = the sum over outputs of a^T K a."""
         if not self.centers:
             return 0.0
-        K = self.gram(np.array(self.centers), np.array(self.centers))
+        K = self.matrix()
         a = np.array(self.coef)  # shape (size, outputs)
         return float(sum(a[:, j] @ K @ a[:, j] for j in range(self.outputs)))
 

@@ -1,20 +1,21 @@
-"""NBSGD with removal (card 4.3): BSGD that maintains its size only now and then.
+"""NBSGD (card 4.3): BSGD that maintains its size only now and then.
 
-As BSGD (bsgd.py), but an insertion that exceeds the budget is followed by a removal
+As BSGD (bsgd.py), but an insertion that exceeds the budget is followed by maintenance
 only with probability min(maintenance_rate / t, 1), t the row count from 1; otherwise
 the model grows. One u = rng.random() is drawn per such insertion, also where the
-probability is 0 or 1, and the removal takes place iff u < probability.
+probability is 0 or 1, and the maintenance takes place iff u < probability. A point that
+"projection" spreads over the stored ones is no insertion and draws nothing.
 
 maintenance_rate = 0 is kernel SGD, infinity is BSGD. If the draw says no and the size
-exceeds hard_budget, a center is removed all the same.
+exceeds hard_budget, a center is taken out all the same.
 """
 
 import numpy as np
 
 from tests.exact.ball import project, radius
-from tests.exact.bsgd import smallest
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
+from tests.exact.maintenance import check, insert, maintain
 from tests.exact.result import Result, Trace
 
 
@@ -38,12 +39,17 @@ def run(
     ball: bool = False,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
+    maintenance: str = "removal",
+    n_neighbors: int = 4,
+    victim: str = "residual",
+    jitter: float = 1e-8,
 ) -> Result:
     """Learn the rows in order."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
     model = Expansion(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
+    check(model, maintenance, victim)
     trace = Trace(n_classes)
     raws: list[np.ndarray] = []  # beside model.coef, for comparison only (bsgd.py)
     shrunk_by_ball = 1.0
@@ -56,17 +62,24 @@ def run(
         model.multiply((t + t0 - 1) / (t + t0))
         if np.any(g != 0):
             trace.n_updates += 1
-            model.append(x, -g / (alpha * (t + t0)))
-            raws.append(-g / shrunk_by_ball)
-            if len(model) > budget:
+            row, raw = -g / (alpha * (t + t0)), -g / shrunk_by_ball
+            stored = insert(
+                model, raws, x, row, raw, maintenance=maintenance, jitter=jitter
+            )
+            if stored and len(model) > budget:
                 u = rng.random()
                 drawn = u < min(maintenance_rate / t, 1.0)
                 forced = hard_budget is not None and len(model) > hard_budget
                 if drawn or forced:
                     trace.n_maintenance += 1
-                    victim = smallest(model, raws)
-                    model.delete(victim)
-                    del raws[victim]
+                    maintain(
+                        model,
+                        raws,
+                        maintenance=maintenance,
+                        n_neighbors=n_neighbors,
+                        victim=victim,
+                        jitter=jitter,
+                    )
             if ball:
                 shrunk_by_ball *= project(model, radius(loss, alpha, ymax))
         trace.sizes.append(len(model))

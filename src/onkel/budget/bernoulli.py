@@ -7,7 +7,7 @@ which differ only in the rate see the same draws.
 
 from typing import Any, NamedTuple
 
-from onkel.budget.dispatch import absorbs, maintain
+from onkel.budget.dispatch import absorbs, lay, leans, maintain
 from onkel.expansion import LookAhead, Model, Update, insert
 
 
@@ -24,6 +24,11 @@ class Bernoulli(NamedTuple):
 def _absorb(
     budget: Bernoulli, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
 ) -> None:
+    if leans(budget.maintenance, model, ahead, t):
+        lay(budget.maintenance, model, update.up, update.weight)
+        if update.down >= 0:
+            lay(budget.maintenance, model, update.down, -update.weight)
+        return
     insert(model, ahead, t, update)
     head = model.head[0]
     if head.count > budget.limit:

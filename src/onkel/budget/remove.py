@@ -4,9 +4,10 @@ With the hinge and the Pegasos rate all magnitudes are equal, so the tie rule de
 every time; it is exact because raw coefficients are compared.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from onkel.budget.dispatch import maintains
+from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.compiled import inner
 from onkel.expansion import LookAhead, Model, drop, oldest_smallest, squared_norms
 
 
@@ -16,10 +17,25 @@ class Remove(NamedTuple):
     nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
-@maintains(Remove)
-def _maintain(strategy: Remove, model: Model, ahead: LookAhead, t: int) -> None:
-    cost = ahead.scratch
+@leaning(Remove)
+def _never(strategy: Remove, model: Model, ahead: LookAhead, t: int) -> bool:
+    return False
+
+
+@lays(Remove)
+def _nothing(strategy: Remove, model: Model, output: int, weight: float) -> None:
+    pass
+
+
+@inner
+def smallest_share(model: Model, cost: Any) -> int:
+    """Slot of the smallest a_j^2 k(c_j, c_j), of the oldest centre on ties."""
     squared_norms(model, cost)
     for j in range(model.head[0].count):
         cost[j] *= model.diag[j]
-    drop(model, ahead, t, oldest_smallest(model, cost))
+    return oldest_smallest(model, cost)
+
+
+@maintains(Remove)
+def _maintain(strategy: Remove, model: Model, ahead: LookAhead, t: int) -> None:
+    drop(model, ahead, t, smallest_share(model, ahead.scratch))

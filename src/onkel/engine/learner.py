@@ -16,12 +16,13 @@ import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
-from onkel.engine import block, online, threads
-from onkel.engine.block import Centers, Dense, Sparse, Workspace
-from onkel.engine.plan import UNLIMITED, Plan, declared, largest_size, slots_for
+from onkel.engine import block, passes, threads
+from onkel.engine.block import Workspace
+from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
 from onkel.engine.threads import Team
 from onkel.expansion import allocate, relabelled, resized
 from onkel.rates import base
+from onkel.rows import Dense, Sparse
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384
@@ -62,7 +63,7 @@ class Learner:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Any,
         budget: Any,
         outputs: int,
         features: int,
@@ -75,10 +76,7 @@ class Learner:
         self.largest_size = int(min(largest_size(budget), UNLIMITED))
         capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
         reads = declared(budget, plan.ball)
-        self.model = allocate(outputs, capacity, np.dtype(dtype), reads)
-        self.centers = Centers(
-            np.zeros((capacity, features), dtype), np.zeros(capacity, dtype)
-        )
+        self.model = allocate(outputs, capacity, features, np.dtype(dtype), reads)
         self._work: Workspace | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,24 +93,27 @@ class Learner:
         return self.model.coef.dtype
 
     @property
+    def scale(self) -> float:
+        """Factor between raw and true coefficients."""
+        return float(self.head.factor * base(self.plan.rate, self.head.t))
+
+    @property
     def coef(self) -> np.ndarray:
         """True coefficients, shape (outputs, size)."""
-        scale = self.head.factor * base(self.plan.rate, self.head.t)
-        return self.model.coef[:, : self.head.count] * self.dtype.type(scale)
+        return self.model.coef[:, : self.head.count] * self.dtype.type(self.scale)
 
     @property
     def points(self) -> np.ndarray:
         """Centres, shape (size, features)."""
-        return np.array(self.centers.points[: self.head.count], order="C")
+        return np.array(self.model.points[: self.head.count], order="C")
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copy of all that learning changes, for `restore`."""
-        state = (self.model, self.centers, self.budget, self.rng.bit_generator.state)
-        return copy.deepcopy(state)
+        return copy.deepcopy((self.model, self.budget, self.rng.bit_generator.state))
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Go back to a snapshot."""
-        self.model, self.centers, self.budget, self.rng.bit_generator.state = state
+        self.model, self.budget, self.rng.bit_generator.state = state
         self._work = None
 
     def skip(self, rows: int) -> None:
@@ -146,16 +147,16 @@ class Learner:
             Names the row of X; the model is as it was before it.
         """
         with ExitStack() as stack:
-            learn = online.learn
+            learn = passes.learn
             if n_jobs > 1 and self._worth_threads():
                 learn = stack.enter_context(Team(n_jobs)).learn
-            for first in range(0, len(y), CHUNK):
+            for first in range(0, len(y) if order is None else len(order), CHUNK):
                 taken: Any = slice(first, first + CHUNK)
                 if order is not None:
                     taken = order[taken]
                 rows = self._rows(X, taken)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
-                size = block_size or self._block_size(learn is not online.learn)
+                size = block_size or self._block_size(learn is not passes.learn)
                 with _blas().limit(limits=1):
                     done = self._learn(
                         learn, rows, y[taken], sample_weight[taken], scores, size
@@ -171,7 +172,7 @@ class Learner:
         if self.head.count == 0 or len(out) == 0:
             return out
         coef = self.coef
-        centers = self._ordered_for(X)
+        points = self._points_for(X)
         with _blas().limit(limits=1), ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
@@ -179,10 +180,17 @@ class Learner:
                 rows = self._rows(X, slice(first, stop))
 
                 def task(
-                    part: tuple[int, int], rows: Any = rows, first: int = first
+                    share: tuple[int, int], rows: Any = rows, first: int = first
                 ) -> None:
                     block.score(
-                        self.plan.kernel, rows, part, centers, coef, TILE, out[first:]
+                        self.plan.kernel,
+                        rows,
+                        share,
+                        points,
+                        self.model.norms,
+                        coef,
+                        TILE,
+                        out[first:],
                     )
 
                 if team is None:
@@ -193,7 +201,7 @@ class Learner:
 
     def _worth_threads(self) -> bool:
         """Whether a row's kernel values cost enough to share them out."""
-        features = self.centers.points.shape[1]
+        features = self.model.points.shape[1]
         # An exponential costs about as much as 32 features.
         return int(self.head.count) * (features + 32) >= threads.WORTHWHILE
 
@@ -226,7 +234,6 @@ class Learner:
                 self.plan,
                 self.budget,
                 self.model,
-                self.centers,
                 left,
                 y[done:],
                 sample_weight[done:],
@@ -234,7 +241,7 @@ class Learner:
                 block_size,
                 self.largest_size,
                 self.rng,
-                self._workspace(block_size, isinstance(rows, Sparse)),
+                self._workspace(block_size),
             )
             done += learnt
             if self._slots(min(block_size, len(y) - done)) <= len(self.model.diag):
@@ -248,49 +255,35 @@ class Learner:
         capacity = len(self.model.diag)
         if slots <= capacity:
             return
-        capacity = max(slots, self._slots(capacity))
-        size = int(self.head.count)
-        self.model = resized(self.model, capacity)
-        old = self.centers
-        order: Literal["C", "F"] = "C" if old.points.flags.c_contiguous else "F"
-        points = np.zeros((capacity, old.points.shape[1]), self.dtype, order=order)
-        norms = np.zeros(capacity, self.dtype)
-        points[:size], norms[:size] = old.points[:size], old.norms[:size]
-        self.centers = Centers(points, norms)
+        self.model = resized(self.model, max(slots, self._slots(capacity)))
         self._work = None
 
-    def _workspace(self, block_size: int, sparse: bool) -> Workspace:
+    def _workspace(self, block_size: int) -> Workspace:
         """Memory for a block, made anew only when it must be larger."""
-        capacity, features = self.centers.points.shape
+        capacity, features = self.model.points.shape
         outputs = len(self.model.coef)
         work = self._work
-        if (
-            work is None
-            or len(work.norms) < block_size
-            or (sparse and not work.panel.size)
-        ):
+        if work is None or len(work.norms) < block_size:
             self._work = work = Workspace(
-                panel=np.zeros(
-                    (max(block_size, 2) if sparse else 0, features),
-                    self.dtype,
-                    order="F",
-                ),
                 kernel=np.zeros(block_size * capacity, self.dtype),
-                block=np.zeros(block_size * block_size, self.dtype),
                 norms=np.zeros(block_size, self.dtype),
-                known=np.zeros(block_size, np.bool_),
                 diag=np.zeros(block_size, self.dtype),
-                source=np.zeros(capacity, np.int64),
+                pending=np.full(1, -1),
+                point=np.zeros(features, self.dtype),
+                other=np.zeros(features, self.dtype),
+                later=np.zeros(block_size, self.dtype),
                 raw=np.zeros(outputs),
                 f=np.zeros(outputs),
                 scratch=np.zeros(max(capacity, outputs), self.dtype),
+                second=np.zeros(capacity, self.dtype),
+                table=looked_up(self.budget),
             )
         return work
 
     def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
         """Rows as compiled code takes them, and the centres ordered to match."""
         chunk = X[taken]
-        self.centers = self._ordered_for(X)
+        self.model = self.model._replace(points=self._points_for(X))
         if scipy.sparse.issparse(chunk):
             return Sparse(
                 np.require(chunk.data, self.dtype, ["C", "W"]),
@@ -299,9 +292,7 @@ class Learner:
             )
         return Dense(np.require(chunk, self.dtype, ["C", "W"]))
 
-    def _ordered_for(self, X: Any) -> Centers:
-        """Centres feature-major for sparse rows, centre-major for dense ones."""
+    def _points_for(self, X: Any) -> np.ndarray:
+        """Centres in the order that suits the rows."""
         order: Literal["C", "F"] = "F" if scipy.sparse.issparse(X) else "C"
-        return self.centers._replace(
-            points=np.asarray(self.centers.points, order=order)
-        )
+        return np.asarray(self.model.points, order=order)

@@ -1,28 +1,22 @@
-"""Plan: the recipe of a system, as the compiled code reads it."""
+"""Plan: what a recipe needs, room and reads, and what does not combine."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
+
+from onkel.budget import merge
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.forget import Forget
 from onkel.budget.grow import Grow
+from onkel.budget.inherit import Inherit
+from onkel.budget.merge import Merge
+from onkel.budget.project import Project
 from onkel.budget.redundant import Redundant
+from onkel.budget.represent import Represent
+from onkel.budget.share import Share
 from onkel.compiled import inner
-from onkel.kernels import Kernel
-from onkel.losses import Loss
-from onkel.rates import Rate
-from onkel.reads import Gram, Later, Nothing
-from onkel.steps import Step
-
-
-class Plan(NamedTuple):
-    """What phase 2 needs to know besides the budget, which selects its code."""
-
-    kernel: Kernel
-    loss: Loss
-    rate: Rate
-    step: Step
-    ball: bool  # project on the ball that is known to hold the minimiser
+from onkel.reads import Gram, Inverse, Later, Nearest, Nothing
 
 
 def largest_size(budget: Any) -> float:
@@ -33,8 +27,14 @@ def largest_size(budget: Any) -> float:
         # The newcomer has a slot of its own until maintenance is done.
         limit = budget.limit if math.isinf(budget.rate) else budget.hard_limit
         return limit + 1 if limit < UNLIMITED else math.inf
-    return budget.limit + 1 if isinstance(budget, Redundant) else budget.limit
+    limit = budget.limit + 1 if isinstance(budget, NEWCOMER_FIRST) else budget.limit
+    return limit if limit < UNLIMITED else math.inf
 
+
+# Strategies that let the newcomer in before they choose who leaves.
+NEWCOMER_FIRST = (Redundant, Inherit)
+# Strategies that work with the inverse Gram matrix.
+INVERSE = (Represent, Inherit)
 
 # A hard limit that no model reaches.
 UNLIMITED = 2**62
@@ -60,6 +60,21 @@ def declared(budget: Any, ball: bool) -> type:
 
     The ball needs the Gram matrix where centres leave: the norm changes by f(c_j).
     """
+    if isinstance(budget, INVERSE) or isinstance(_maintenance(budget), Project):
+        return Inverse
+    if isinstance(budget, Share):
+        return Nearest
     if isinstance(budget, Redundant) or (ball and not isinstance(budget, Grow)):
         return Gram
     return Later if isinstance(budget, Forget) else Nothing
+
+
+def looked_up(budget: Any) -> np.ndarray:
+    """Return the table that a strategy reads, which is not part of the model."""
+    if isinstance(_maintenance(budget), Merge):
+        return merge.table()
+    return np.zeros((0, 0), np.float32)
+
+
+def _maintenance(budget: Any) -> Any:
+    return getattr(budget, "maintenance", None)

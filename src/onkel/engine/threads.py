@@ -1,7 +1,7 @@
 """Phase 1 in several threads; phase 2 stays in one.
 
 Compiled code holds no lock, so plain threads do. Each call into it costs some tens of
-microseconds, which is why `online.learn` keeps to itself if there is one thread only.
+microseconds, which is why `passes.learn` keeps to itself if there is one thread only.
 """
 
 import itertools
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from onkel.compiled import jit
-from onkel.engine import block, online
-from onkel.engine.block import Centers, Workspace
-from onkel.engine.plan import Plan, slots_for
+from onkel.engine import block, passes
+from onkel.engine.block import Workspace
+from onkel.engine.plan import slots_for
 from onkel.expansion import Model
 
 # Kernel values times features of a row below which a second thread costs more than it
@@ -22,7 +22,7 @@ from onkel.expansion import Model
 WORTHWHILE = 200_000
 
 fill = jit(block.fill)
-walk_through = jit(online.walk_through)
+walk_through = jit(passes.walk_through)
 
 
 def split(rows: int, parts: int) -> list[tuple[int, int]]:
@@ -59,10 +59,9 @@ class Team:
 
     def learn(
         self,
-        plan: Plan,
+        plan: Any,
         budget: Any,
         model: Model,
-        centers: Centers,
         rows: Any,
         y: np.ndarray,
         sample_weight: np.ndarray,
@@ -72,31 +71,27 @@ class Team:
         rng: np.random.Generator,
         work: Workspace,
     ) -> int:
-        """Do what `online.learn` does."""
+        """Do what `passes.learn` does."""
         done = 0
         while done < len(y):
             last = min(done + block_size, len(y))
-            size = int(model.head[0].count)
-            slots = slots_for(size, last - done, largest_size)
+            slots = slots_for(int(model.head[0].count), last - done, largest_size)
             if slots > len(model.diag):
                 return done
 
             def task(
-                part: tuple[int, int],
-                first: int = done,
-                size: int = size,
-                slots: int = slots,
+                share: tuple[int, int], first: int = done, slots: int = slots
             ) -> None:
-                fill(plan.kernel, rows, first, part, centers, size, slots, work)
+                fill(plan.kernel, rows, first, share, model, slots, work)
 
             self.share(last - done, task)
             done += walk_through(
                 plan,
                 budget,
                 model,
-                centers,
                 rows,
-                (done, last),
+                done,
+                last,
                 slots,
                 y,
                 sample_weight,

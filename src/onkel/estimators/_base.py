@@ -24,7 +24,8 @@ from sklearn.utils.validation import (
 from onkel import kernels
 from onkel._version import __version__
 from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
-from onkel.engine.plan import Plan
+from onkel.engine.online import Plan
+from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.losses import Loss
 from onkel.rates import Rate
@@ -339,16 +340,41 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         """Begin anew and make max_iter passes."""
         learner, order_rng = self._new_learner(X, outputs, len(y))
         progress = Progress(self, learner, passes=self.max_iter, rows=len(y))
+        monitor = self._monitor(learner, X, y, weight)
         with progress:
             for _ in range(self.max_iter):
                 order = order_rng.permutation(len(y)) if self.shuffle else None
                 progress.begin_pass(chunks=math.ceil(len(y) / CHUNK))
-                for _ in self._learn(learner, X, y, weight, order):
+                done = 0
+                for scores in self._learn(learner, X, y, weight, order):
                     progress.advance()
+                    if monitor is not None:
+                        rows = np.arange(done, done + len(scores))
+                        monitor.watch(scores, rows if order is None else order[rows])
+                    done += len(scores)
                 progress.end_pass()
+                if monitor is not None:
+                    monitor.record()
+        self._keep(learner, self.max_iter, monitor)
+
+    def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
+        """Make the learner the model."""
         self._learner = learner
         self._started_with = self._learning_parameters()
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = n_iter
+        if monitor is not None:
+            self.history_ = monitor.history
+        elif hasattr(self, "history_"):
+            del self.history_
+
+    def _monitor(
+        self, learner: Learner, X: Any, y: np.ndarray, weight: np.ndarray | None
+    ) -> Monitor | None:
+        """Watch over a gradient system that is to be watched."""
+        if not getattr(self, "monitor", False):
+            return None
+        weight = np.ones(len(y)) if weight is None else weight
+        return Monitor(self, learner, X, y, weight, 1.0 / (self.alpha * len(y)))
 
     # ---- scikit-learn's interface
 

@@ -39,52 +39,40 @@ def refuse_targets_of_regression(y: np.ndarray) -> None:
     check_classification_targets(y)
 
 
-class OnlineClassifier(ClassifierMixin, KernelEstimator):
+def weights_of_rows(
+    class_weight: Any, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+) -> np.ndarray | None:
+    """Weights of the rows times those of their classes, None for all alike."""
+    if class_weight is None and sample_weight is None:
+        return None
+    weight = checked_weights(sample_weight, X, streaming)
+    labels, index = np.unique(y, return_inverse=True)
+    if class_weight == "balanced":
+        if streaming:
+            raise ValueError(
+                'class_weight="balanced" needs all rows and works in fit only; in '
+                "partial_fit give class_weight as a dict"
+            )
+        weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
+    elif class_weight is not None:
+        for label, factor in class_weight.items():
+            if not (isinstance(factor, Real) and 0 <= float(factor) < np.inf):
+                raise ValueError(
+                    "class_weight must hold finite numbers >= 0, got "
+                    f"{factor!r} for class {label!r}"
+                )
+        of_label = [float(class_weight.get(label, 1)) for label in labels]
+        weight *= np.array(of_label)[index]
+    return weight
+
+
+class LabelClassifier(ClassifierMixin, KernelEstimator):
     """A system that predicts labels."""
 
     @property
     def n_mistakes_(self) -> int:
         """Rows whose label was not predicted before they were learnt."""
         return int(self._fitted().head.mistakes)
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_labels(X, y, None)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on learning from further rows, in the order given.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like, optional
-            All labels that can occur. Without them a label counts from the row where
-            it first occurs.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
-        self._learn_stream(X, y, classes, None)
-        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -138,6 +126,55 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
                 )
             targets = encode(y, self.classes_)
             self._fit(X, targets, weight, outputs_for(self.classes_))
+        return self
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        """Weights of the rows, None for all alike."""
+        return None
+
+
+class OnlineClassifier(LabelClassifier):
+    """A system that learns from one row after another, as long as there are rows."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_labels(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, optional
+            All labels that can occur. Without them a label counts from the row where
+            it first occurs.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, classes, None)
         return self
 
     def _learn_stream(
@@ -254,12 +291,6 @@ class OnlineClassifier(ClassifierMixin, KernelEstimator):
         self._learner.relabel(matrix, labels)
         return (kept @ matrix.T).astype(kept.dtype)
 
-    def _weight(
-        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
-    ) -> np.ndarray | None:
-        """Weights of the rows, None for all alike."""
-        return None
-
 
 class WeightedClassifier(OnlineClassifier):
     """A classifier with a loss, which rows and classes can weigh in."""
@@ -312,27 +343,7 @@ class WeightedClassifier(OnlineClassifier):
     def _weight(
         self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
     ) -> np.ndarray | None:
-        if self.class_weight is None and sample_weight is None:
-            return None
-        weight = checked_weights(sample_weight, X, streaming)
-        labels, index = np.unique(y, return_inverse=True)
-        if self.class_weight == "balanced":
-            if streaming:
-                raise ValueError(
-                    'class_weight="balanced" needs all rows and works in fit only; in '
-                    "partial_fit give class_weight as a dict"
-                )
-            weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
-        elif self.class_weight is not None:
-            for label, factor in self.class_weight.items():
-                if not (isinstance(factor, Real) and 0 <= float(factor) < np.inf):
-                    raise ValueError(
-                        "class_weight must hold finite numbers >= 0, got "
-                        f"{factor!r} for class {label!r}"
-                    )
-            of_label = [float(self.class_weight.get(label, 1)) for label in labels]
-            weight *= np.array(of_label)[index]
-        return weight
+        return weights_of_rows(self.class_weight, X, y, sample_weight, streaming)
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -363,3 +374,32 @@ class LossClassifier(WeightedClassifier):
         if len(self.classes_) == 1:
             return np.ones_like(scores)
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+
+
+class BatchClassifier(LabelClassifier):
+    """A classifier that needs all rows at once."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on C.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_labels(X, y, sample_weight)
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        return weights_of_rows(self.class_weight, X, y, sample_weight, streaming)

@@ -19,6 +19,7 @@ FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
 
 RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],
+    "aggressive": ["boolean"],
     "alpha": [POSITIVE],
     "ball": [StrOptions({"auto"}), "boolean"],
     "block_size": [StrOptions({"auto"}), FROM_ONE],
@@ -32,29 +33,38 @@ RANGES: dict[str, list[Any]] = {
     "hard_budget": [FROM_ONE, None],
     "kernel": [StrOptions(set(KERNELS))],
     "learning_rate": [StrOptions({"constant", "invscaling"})],
-    "maintenance": [StrOptions({"removal"})],
+    "maintenance": [
+        StrOptions({"merge", "projection", "projection_knn", "removal"})
+    ],
     "maintenance_fraction": [NOT_NEGATIVE, None],
     "maintenance_rate": [Interval(Real, 0, None, closed="both"), None],
     "margin": [NOT_NEGATIVE],
     "max_coef": [POSITIVE],
     "max_iter": [FROM_ONE],
+    "monitor": ["boolean"],
     "n_jobs": [
         FROM_ONE,
         Interval(Integral, None, -1, closed="right"),
         None,
     ],
+    "n_neighbors": [Interval(Integral, 1, 1000, closed="both")],
     "power_t": [NOT_NEGATIVE],
+    "projection_threshold": [NOT_NEGATIVE],
     "random_state": ["random_state"],
     "sampling": [StrOptions({"uniform", "weighted"})],
+    "selection": [StrOptions({"permutation", "uniform", "acf"})],
     "shuffle": ["boolean"],
     "smoothing": [Interval(Real, 0, 1, closed="right")],
     "t0": [NOT_NEGATIVE],
-    "variant": [StrOptions({"s"})],
+    "tol": [NOT_NEGATIVE],
+    "variant": [StrOptions({"s", "nn", "p"})],
     "verbose": ["verbose"],
+    "victim": [StrOptions({"residual", "coefficient"})],
 }
 
 TEXTS = {
     "C": "Longest step; not the C of a support vector machine.",
+    "aggressive": "Whether to learn from rows with a small margin too (Projectron++).",
     "alpha": "Strength of the regulariser alpha/2 |w|^2.",
     "ball": (
         "Whether to project the model on the ball that is known to hold the minimiser. "
@@ -86,8 +96,11 @@ TEXTS = {
     "learning_rate": '"constant": eta0. "invscaling": eta0 / t^power_t.',
     "loss": "Name of the loss.",
     "maintenance": (
-        'What happens when the budget is exceeded. "removal": the centre with the '
-        "smallest share of the norm leaves, the oldest on ties."
+        'What happens when the budget is exceeded. "merge": the centre with the '
+        "smallest coefficient and another become one between them (rbf kernel). "
+        '"projection_knn", "projection": a centre leaves, and its nearest centres, or '
+        "all, take over what they can of it; projection on all costs O(budget^2) per "
+        'update. "removal": the centre with the smallest share of the norm leaves.'
     ),
     "maintenance_fraction": (
         "maintenance_rate as a fraction of the number of rows given to fit. If neither "
@@ -101,15 +114,43 @@ TEXTS = {
     "margin": "A row with margin up to this is a mistake.",
     "max_coef": "No coefficient may exceed max_coef * eta0.",
     "max_iter": "Passes over the data in fit.",
+    "monitor": (
+        "Whether fit keeps `history_`: for every epoch the seconds so far, the primal "
+        "objective and the surrogate of the dual (as of a support vector machine with "
+        "C = 1/(alpha n)), the share of rows that were followed by maintenance, and "
+        "the size of the model. Costs a prediction of all rows per epoch."
+    ),
     "n_jobs": "Threads. None means 1, -1 as many as there are cores.",
+    "n_neighbors": "Centres that take over from one that leaves (projection_knn).",
     "power_t": "Exponent of the invscaling rate.",
+    "projection_threshold": (
+        "A row becomes a centre only if the norm of what the centres do not represent "
+        "of it exceeds this."
+    ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
+    "selection": (
+        'Order of the visits. "permutation": every row once an epoch. "uniform": at '
+        'random. "acf": rows whose steps gain much come more often.'
+    ),
     "shuffle": "Whether fit takes the rows of each pass in random order.",
     "smoothing": "Width of the quadratic part of smooth_hinge.",
     "t0": "Offset of the rate 1/(alpha (t + t0)); tames the first steps.",
-    "variant": 'What replaces the centre that leaves. "s": the newcomer.',
+    "tol": (
+        "Stop when the dual, as seen on the way through an epoch, differs by less than "
+        "this share from the epoch before; 0 for all epochs."
+    ),
+    "variant": (
+        'Who stands in for the centre that leaves. "s": the newcomer. "nn": the '
+        "newcomer and the nearest neighbour of the one that leaves. "
+        '"p": all, at a cost of O(budget^2) per update.'
+    ),
     "verbose": "Whether to print progress.",
+    "victim": (
+        'Which centre projection takes out. "residual": the one of which least is '
+        'lost. "coefficient": the paper\'s, the one with the smallest share of the '
+        "norm."
+    ),
 }
 
 

@@ -24,44 +24,8 @@ def numbers(y: np.ndarray) -> np.ndarray:
         raise ValueError(f"y must hold numbers, got {y.dtype}: {error}") from None
 
 
-class OnlineRegressor(RegressorMixin, KernelEstimator):
+class TargetRegressor(RegressorMixin, KernelEstimator):
     """A system that predicts numbers."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_targets(X, y, None)
-
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Go on learning from further rows, in the order given.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        self
-            The estimator.
-        """
-        self._learn_stream(X, y, None, None)
-        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
@@ -104,6 +68,50 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
                 stacklevel=levels_to_the_caller(),
             )
 
+    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
+        """Weights of the rows, None for all alike."""
+        return None
+
+
+class OnlineRegressor(TargetRegressor):
+    """A system that learns from one row after another, as long as there are rows."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_targets(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on learning from further rows, in the order given.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._learn_stream(X, y, None, None)
+        return self
+
     def _learn_stream(
         self,
         X: Any,
@@ -133,10 +141,6 @@ class OnlineRegressor(RegressorMixin, KernelEstimator):
                 if keep_scores:
                     kept.append(scores)
         return np.concatenate(kept)
-
-    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
-        """Weights of the rows, None for all alike."""
-        return None
 
 
 class WeightedRegressor(OnlineRegressor):
@@ -181,6 +185,35 @@ class WeightedRegressor(OnlineRegressor):
         """
         self._learn_stream(X, y, None, sample_weight)
         return self
+
+    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        return checked_weights(sample_weight, X, streaming)
+
+
+class BatchRegressor(TargetRegressor):
+    """A regressor that needs all rows at once."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on C.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit_targets(X, y, sample_weight)
 
     def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
         if sample_weight is None:

@@ -1,13 +1,15 @@
-"""BPA-S: budgeted passive-aggressive learning.
+"""BPA-S, BPA-NN, BPA-P: budgeted passive-aggressive learning.
 
     min_w'  1/2 |w' - w|^2 + C l(w'; x, y)    with at most B centres
 
 l is the hinge, or the epsilon-insensitive error. Without a full budget the solution is
 PA-I: w' = w + tau y phi(x), tau = min(C, l / k(x, x)). With a full budget centre r
-leaves and the newcomer t takes over its projection:
+leaves, and a set V that contains the newcomer t takes over its projection P_V phi_r:
 
-    w' = w - a_r phi_r + a_r (k_rt / k_tt) phi_t + tau y phi_t,
-    r  = argmin a_r^2 (k_rr - k_rt^2 / k_tt).
+    w' = w - a_r phi_r + a_r P_V phi_r + tau y phi_t,
+    r  = argmin a_r^2 |phi_r - P_V phi_r|^2.
+
+V is {t} (S), {t, the nearest neighbour of r} (NN) or all centres but r (P).
 
 | symbol | here |
 |---|---|
@@ -17,13 +19,16 @@ leaves and the newcomer t takes over its projection:
 Deviations: the closed form above replaces the paper's search over the loss; the two
 agree because the projection leaves f(x_t) unchanged. Several classes: tau is
 min(C, l / (2 k_tt)) on the rows of the class and of its runner-up, and row norms choose
-the victim.
+the victim. P keeps the inverse Gram matrix with a small jitter, and lays a row that the
+centres represent already on them instead of storing it (see `onkel.inverse`).
 """
 
 from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
+from onkel.budget.inherit import Inherit
+from onkel.budget.share import Share
 from onkel.budget.substitute import Substitute
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import WeightedClassifier
@@ -31,9 +36,19 @@ from onkel.estimators._parameters import FROM_ONE, system
 from onkel.estimators._regressor import WeightedRegressor
 
 
+STRATEGIES = {"s": Substitute, "nn": Share, "p": Inherit}
+
+
+def strategy_of(estimator: Any) -> Any:
+    """Strategy of a variant, or none at all."""
+    if estimator.budget is None:
+        return Grow()
+    return STRATEGIES[estimator.variant](estimator.budget)
+
+
 @system(budget=[FROM_ONE, None])
 class BPAClassifier(WeightedClassifier):
-    """Passive-aggressive steps on a budget; the newcomer stands in for the victim.
+    """Passive-aggressive steps on a budget; others stand in for the one that leaves.
 
     Examples
     --------
@@ -84,7 +99,7 @@ class BPAClassifier(WeightedClassifier):
             losses.make("hinge"),
             rates.constant(),
             steps.passive_aggressive(self.C),
-            Grow() if self.budget is None else Substitute(self.budget),
+            strategy_of(self),
         )
 
 
@@ -142,5 +157,5 @@ class BPARegressor(WeightedRegressor):
             losses.make("epsilon_insensitive", epsilon=self.epsilon),
             rates.constant(),
             steps.passive_aggressive(self.C),
-            Grow() if self.budget is None else Substitute(self.budget),
+            strategy_of(self),
         )

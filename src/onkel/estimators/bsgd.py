@@ -7,8 +7,12 @@ maintain, project:
 
     w_{t+1} = (t + t0 - 1)/(t + t0) w_t - g / (alpha (t + t0)) phi(x_t) - Delta_t
 
-Delta_t is what maintenance takes away when more than B centres are stored; removal:
-the centre argmin a_p^2 k(p, p).
+Delta_t is what maintenance takes away when more than B centres are stored:
+
+    removal          a_p phi_p, p = argmin a_p^2 k(p, p)
+    projection       a_p (phi_p - P phi_p), P the projection on all other centres
+    projection_knn   the same with the k nearest centres only
+    merge            a_m phi_m + a_n phi_n - a_z phi_z, z between m = argmin |a_m| and n
 
 | symbol | here |
 |---|---|
@@ -18,14 +22,20 @@ the centre argmin a_p^2 k(p, p).
 
 Deviations: ties, which with the hinge are complete, delete the oldest centre. For
 squared_error and alpha <= 1 the ball has radius ymax/(2 sqrt(alpha)), half of the
-paper's and still valid, ymax being the largest |y| so far.
+paper's and still valid, ymax being the largest |y| so far. Projection takes out the
+centre of which least is lost, argmin a_p^2 |phi_p - P phi_p|^2; victim="coefficient" is
+the paper's argmin a_p^2 k(p, p). Merging, which the paper quotes, chooses n by the exact
+loss, among centres whose coefficients point the same way (see `onkel.budget.merge`).
 """
 
 import math
 from typing import Any
 
 from onkel import losses, rates, steps
+from onkel.budget import neighbors
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.merge import Merge
+from onkel.budget.project import Project
 from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
@@ -41,9 +51,26 @@ def ball_of(estimator: Any) -> bool:
     return bool(estimator.ball)
 
 
+def maintenance_of(estimator: Any) -> Any:
+    """Strategy that the parameters of an estimator name."""
+    if estimator.maintenance == "merge":
+        if estimator.kernel != "rbf":
+            raise ValueError(
+                'maintenance="merge" needs kernel="rbf", where a point between two '
+                f"centres can stand for both; got kernel={estimator.kernel!r}. Use "
+                'maintenance="projection_knn" instead.'
+            )
+        return Merge()
+    if estimator.maintenance == "projection":
+        return Project(estimator.victim == "residual")
+    if estimator.maintenance == "projection_knn":
+        return neighbors.make(estimator.n_neighbors)
+    return Remove()
+
+
 def hard_budget(estimator: Any) -> Bernoulli:
     """Maintenance whenever the budget is exceeded."""
-    return Bernoulli(estimator.budget, math.inf, UNLIMITED, Remove())
+    return Bernoulli(estimator.budget, math.inf, UNLIMITED, maintenance_of(estimator))
 
 
 @system(loss=one_of(losses.MARGIN))
@@ -66,7 +93,9 @@ class BSGDClassifier(LossClassifier):
         *,
         loss: str = "hinge",
         budget: int = 500,
-        maintenance: str = "removal",
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
@@ -78,6 +107,7 @@ class BSGDClassifier(LossClassifier):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -86,6 +116,8 @@ class BSGDClassifier(LossClassifier):
         self.loss = loss
         self.budget = budget
         self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
@@ -97,6 +129,7 @@ class BSGDClassifier(LossClassifier):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -134,7 +167,9 @@ class BSGDRegressor(WeightedRegressor):
         *,
         loss: str = "epsilon_insensitive",
         budget: int = 500,
-        maintenance: str = "removal",
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
@@ -145,6 +180,7 @@ class BSGDRegressor(WeightedRegressor):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -153,6 +189,8 @@ class BSGDRegressor(WeightedRegressor):
         self.loss = loss
         self.budget = budget
         self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
@@ -163,6 +201,7 @@ class BSGDRegressor(WeightedRegressor):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -18,8 +18,10 @@ Maintenance fades, the model grows by itself, and the gap to SGD vanishes.
 Deviations: b is the number of stored centres. Z_t is drawn only after an insertion that
 exceeds the budget, from a generator of its own. beta is absolute, as in the paper,
 whose experiments use 0.6 times the training rows. In a stream without maintenance_rate
-every excess is maintained: without a horizon, growth would have no bound. Ties and the
-ball as in BSGD; the output is the last iterate.
+every excess is maintained: without a horizon, growth would have no bound. Maintenance,
+ties and the ball as in BSGD (the paper does not merge); the output is the last iterate.
+Projection keeps the inverse Gram matrix of all centres, O(b^2) for the size b of the
+time.
 """
 
 import math
@@ -27,13 +29,12 @@ from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.estimators.bsgd import ball_of
+from onkel.estimators.bsgd import ball_of, maintenance_of
 
 
 def _budget(estimator: Any, n_rows: int | None) -> Bernoulli:
@@ -57,7 +58,7 @@ def _budget(estimator: Any, n_rows: int | None) -> Bernoulli:
         share = DEFAULT_FRACTION if fraction is None else fraction
         rate = math.inf if n_rows is None else share * n_rows
     limit = UNLIMITED if hard is None else hard
-    return Bernoulli(estimator.budget, float(rate), limit, Remove())
+    return Bernoulli(estimator.budget, float(rate), limit, maintenance_of(estimator))
 
 
 # The paper's choice.
@@ -84,7 +85,9 @@ class NBSGDClassifier(LossClassifier):
         *,
         loss: str = "hinge",
         budget: int = 500,
-        maintenance: str = "removal",
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
         maintenance_rate: float | None = None,
         maintenance_fraction: float | None = None,
         hard_budget: int | None = None,
@@ -107,6 +110,8 @@ class NBSGDClassifier(LossClassifier):
         self.loss = loss
         self.budget = budget
         self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
         self.maintenance_rate = maintenance_rate
         self.maintenance_fraction = maintenance_fraction
         self.hard_budget = hard_budget
@@ -158,7 +163,9 @@ class NBSGDRegressor(WeightedRegressor):
         *,
         loss: str = "epsilon_insensitive",
         budget: int = 500,
-        maintenance: str = "removal",
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
         maintenance_rate: float | None = None,
         maintenance_fraction: float | None = None,
         hard_budget: int | None = None,
@@ -180,6 +187,8 @@ class NBSGDRegressor(WeightedRegressor):
         self.loss = loss
         self.budget = budget
         self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
         self.maintenance_rate = maintenance_rate
         self.maintenance_fraction = maintenance_fraction
         self.hard_budget = hard_budget

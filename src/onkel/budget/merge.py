@@ -1,0 +1,283 @@
+"""Merge the least centre with the one that makes it cheapest (rbf kernel).
+
+Centres m and n, with coefficients a_m and a_n (rows of them, for several outputs),
+become z = h c_m + (1 - h) c_n with a_z = a_m k(m, z) + a_n k(n, z). What is lost is
+
+    WD(h) = |a_m|^2 + |a_n|^2 + 2 <a_m, a_n> k(m, n) - |a_z|^2 >= 0,
+
+and with x = gamma |c_m - c_n|^2, u = exp(-x (1-h)^2), v = exp(-x h^2) the best h
+maximises p u^2 + 2 q u v + r v^2, where p, q, r are |a_m|^2, <a_m, a_n>, |a_n|^2. It
+lies in the half of [0, 1] next to the heavier centre, where the function has one
+maximum.
+
+m is the centre with the smallest coefficient, the oldest on ties; n, among those with
+q > 0, the one with the smallest WD. `lower_bound` reads from a table, for every n, what
+WD cannot fall below, and the exact optimum is computed only for those that could win:
+for one output nearly always one. The table is folded at equal weights and divided by
+WD's behaviour at its zeros, so it is exact to 0.1 % with 129 x 129 entries.
+
+Without such an n the victim is projected on its nearest neighbour.
+"""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.compiled import inner
+from onkel.expansion import (
+    LookAhead,
+    Model,
+    add,
+    alike,
+    drop,
+    merge,
+    oldest_smallest,
+    row,
+    squared_distance,
+    squared_norms,
+)
+
+CELLS = 128
+# The table's relative error is below this; see tests/unit/test_merge.py.
+TABLE_ERROR = 1e-3
+# Closer than this, centres are one point: coefficients are added.
+SAME = 1e-8
+# Further than this, the best place is the heavier centre itself, to double precision.
+FAR = 40.0
+
+
+class Merge(NamedTuple):
+    """Maintenance by merging."""
+
+    nothing: int = 0  # a NamedTuple without fields has no compiled type
+
+
+class Meeting(NamedTuple):
+    """Where two centres best become one."""
+
+    h: float  # weight of the heavier
+    u: float  # kernel value of the heavier with the place
+    v: float  # kernel value of the lighter with the place
+    loss: float
+
+
+@inner
+def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
+    """Find the best place for two centres with squared norms heavy >= light.
+
+    Newton steps for the root of the derivative, kept in the bracket [1/2, 1].
+
+    Examples
+    --------
+    >>> meeting = best_meeting(1.0, 1.0, 1.0, 0.1)
+    >>> round(meeting.h, 6), round(meeting.u, 6)
+    (0.5, 0.97531)
+    """
+    if x > FAR:
+        return Meeting(1.0, 1.0, math.exp(-x), light)
+    low, high = 0.5, 1.0
+    h = math.sqrt(heavy) / (math.sqrt(heavy) + math.sqrt(light)) if x < 2.0 else 1.0
+    for _ in range(60):
+        u, v = math.exp(-x * (1.0 - h) ** 2), math.exp(-x * h * h)
+        uu, uv, vv = heavy * u * u, cross * u * v, light * v * v
+        slope = uu * (1.0 - h) + uv * (1.0 - 2.0 * h) - vv * h
+        if slope > 0.0:
+            low = h
+        else:
+            high = h
+        curve = (
+            uu * (4.0 * x * (1.0 - h) ** 2 - 1.0)
+            + uv * (2.0 * x * (1.0 - 2.0 * h) ** 2 - 2.0)
+            - vv * (1.0 - 4.0 * x * h * h)
+        )
+        new = h - slope / curve if curve < 0.0 else 0.5 * (low + high)
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - h) < 1e-13:
+            break
+        h = new
+    meeting = _lost(heavy, cross, light, x, h)
+    end = _lost(heavy, cross, light, x, 1.0)
+    return meeting if meeting.loss < end.loss else end
+
+
+@inner
+def _lost(heavy: float, cross: float, light: float, x: float, h: float) -> Meeting:
+    a, b = x * (1.0 - h) ** 2, x * h * h
+    # |a_m|^2 (1 - u^2) + ...: each difference in a form that does not cancel
+    loss = -heavy * math.expm1(-2.0 * a) - light * math.expm1(-2.0 * b)
+    loss += 2.0 * cross * (math.expm1(-x) - math.expm1(-a - b))
+    return Meeting(h, math.exp(-a), math.exp(-b), max(loss, 0.0))
+
+
+@functools.cache
+def table() -> np.ndarray:
+    """WD / ((a_m + a_n) mu (1 - mu) (1 - kappa))^2 over mu in [1/2, 1], kappa in [0, 1].
+
+    mu is the share of the heavier coefficient, kappa = k(m, n).
+    """
+    # The ends stand for their limits, where the quotient would be 0/0.
+    mu = np.minimum(np.linspace(0.5, 1.0, CELLS + 1), 1.0 - 1e-7)[:, None]
+    kappa = np.clip(np.linspace(0.0, 1.0, CELLS + 1), 1e-12, 1.0 - 1e-5)[None, :]
+    x = -np.log(kappa)
+    low = np.full((CELLS + 1, CELLS + 1), 0.5)
+    high = np.ones_like(low)
+    for _ in range(60):
+        h = (low + high) / 2
+        rises = mu * (1 - h) * np.exp(-x * (1 - h) ** 2) > (1 - mu) * h * np.exp(
+            -x * h * h
+        )
+        low, high = np.where(rises, h, low), np.where(rises, high, h)
+    a, b = x * (1 - low) ** 2, x * low**2
+    lost = -(mu**2) * np.expm1(-2 * a) - (1 - mu) ** 2 * np.expm1(-2 * b)
+    lost += 2 * mu * (1 - mu) * (np.expm1(-x) - np.expm1(-a - b))
+    return (lost / (mu * (1 - mu) * (1 - kappa)) ** 2).astype(np.float32)
+
+
+@inner
+def interpolated(table: Any, mu: float, kappa: float) -> float:
+    """Read the table at mu >= 1/2."""
+    a, b = (2.0 * mu - 1.0) * CELLS, kappa * CELLS
+    i, j = min(int(a), CELLS - 1), min(int(b), CELLS - 1)
+    p, q = a - i, b - j
+    left = table[i, j] + p * (table[i + 1, j] - table[i, j])
+    right = table[i, j + 1] + p * (table[i + 1, j + 1] - table[i, j + 1])
+    return left + q * (right - left)
+
+
+@inner
+def _parallel(table: Any, one: float, other: float, kappa: float) -> float:
+    """WD of coefficients one, other > 0 of one output, from the table."""
+    mu = max(one, other) / (one + other)
+    factor = one * (1.0 - mu if one > other else mu) * (1.0 - kappa)
+    return interpolated(table, mu, kappa) * factor * factor
+
+
+@inner
+def lower_bound(table: Any, p: float, q: float, r: float, kappa: float) -> float:
+    """Return what the loss of merging cannot fall below.
+
+    The loss is concave in q (a minimum of linear functions), so it lies above its chord
+    between q = 0 and parallel rows, q = sqrt(p r). At q = 0 it is the loss of one
+    output with coefficients p, r and kappa^2, in disguise.
+    """
+    one, other = math.sqrt(p), math.sqrt(r)
+    kappa = min(kappa, 1.0)
+    parallel = _parallel(table, one, other, kappa)
+    share = min(q / (one * other), 1.0)
+    if share > 1.0 - 1e-9:
+        return parallel * (1.0 - TABLE_ERROR)
+    squared = kappa * kappa
+    lost = _parallel(table, p, r, squared) * (1.0 + TABLE_ERROR)
+    best = math.sqrt(max(p * p + r * r + 2.0 * p * r * squared - lost, 0.0))
+    apart = max(p + r - best, 0.0)
+    return (share * parallel + (1.0 - share) * apart) * (1.0 - TABLE_ERROR)
+
+
+@inner
+def _product(model: Model, i: int, j: int) -> float:
+    total = 0.0
+    for o in range(model.coef.shape[0]):
+        total += np.float64(model.coef[o, i]) * np.float64(model.coef[o, j])
+    return total
+
+
+@inner
+def _meet(model: Model, gamma: float, m: int, n: int) -> Meeting:
+    """Best meeting of two centres, in double precision."""
+    p, r = _product(model, m, m), _product(model, n, n)
+    x = gamma * squared_distance(model, m, n)
+    return best_meeting(max(p, r), _product(model, m, n), min(p, r), x)
+
+
+@inner
+def kernel_row(model: Model, ahead: LookAhead, t: int, j: int) -> Any:
+    """k(c_j, c_i) for all centres; the newcomer's is known from its prediction."""
+    size = model.head[0].count
+    if model.birth[j] == model.head[0].t:
+        return ahead.kernel[t, :size]
+    row(model, ahead, j, ahead.second)
+    return ahead.second[:size]
+
+
+@inner
+def nearest(model: Model, values: Any, j: int) -> int:
+    """Slot of the largest kernel value with centre j, of the oldest centre on ties."""
+    best = -1
+    for i in range(model.head[0].count):
+        if i == j:
+            continue
+        if (
+            best < 0
+            or values[i] > values[best]
+            or (values[i] == values[best] and model.birth[i] < model.birth[best])
+        ):
+            best = i
+    return best
+
+
+@inner
+def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> int:
+    """Slot of the centre whose merging with m costs least, -1 if there is none."""
+    gamma = ahead.similarity.gamma
+    p = _product(model, m, m)
+    bound = ahead.scratch
+    first = -1
+    for n in range(model.head[0].count):
+        bound[n] = np.inf
+        q = _product(model, m, n)
+        if n != m and q > 0.0:
+            r = _product(model, n, n)
+            bound[n] = lower_bound(ahead.table, p, q, r, values[n])
+            if first < 0 or bound[n] < bound[first]:
+                first = n
+    if first < 0:
+        return -1
+    best, least = first, _meet(model, gamma, m, first).loss
+    for n in range(model.head[0].count):
+        if n != first and bound[n] <= least:
+            loss = _meet(model, gamma, m, n).loss
+            older = model.birth[n] < model.birth[best]
+            if loss < least or (loss == least and older):
+                best, least = n, loss
+    return best
+
+
+@leaning(Merge)
+def _never(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> bool:
+    return False
+
+
+@lays(Merge)
+def _nothing(strategy: Merge, model: Model, output: int, weight: float) -> None:
+    pass
+
+
+@maintains(Merge)
+def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
+    squared_norms(model, ahead.scratch)
+    m = oldest_smallest(model, ahead.scratch)
+    if model.head[0].count == 1:
+        drop(model, ahead, t, m)
+        return
+    values = kernel_row(model, ahead, t, m)
+    n = partner(model, ahead, m, values)
+    if n < 0:
+        n = nearest(model, values, m)
+        kappa = alike(model, ahead, m, n)
+        for o in range(model.coef.shape[0]):
+            add(model, o, n, model.coef[o, m] * kappa)
+        drop(model, ahead, t, m)
+        return
+    x = ahead.similarity.gamma * squared_distance(model, m, n)
+    if x < SAME:
+        merge(model, ahead, t, n, m, 1.0, 1.0, 1.0)
+        return
+    meeting = _meet(model, ahead.similarity.gamma, m, n)
+    if _product(model, n, n) > _product(model, m, m):
+        merge(model, ahead, t, n, m, meeting.h, meeting.u, meeting.v)
+    else:
+        merge(model, ahead, t, n, m, 1.0 - meeting.h, meeting.v, meeting.u)

@@ -1,0 +1,122 @@
+"""Project the centre that costs least on its nearest neighbours, and remove it.
+
+With the victim p = argmin a_p^2 k(p, p) and N its k nearest centres (largest kernel
+values), d solves (K_NN + jitter) d = k_Np, and a_N += a_p d. The jitter is that of
+`onkel.inverse`; all is solved in double precision.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.merge import kernel_row
+from onkel.budget.remove import smallest_share
+from onkel.compiled import inner
+from onkel.expansion import LookAhead, Model, add, alike, drop
+from onkel.inverse import JITTER
+
+
+class Neighbors(NamedTuple):
+    """Maintenance by projection on a few centres; `make` is the constructor."""
+
+    chosen: Any  # shape (neighbours,), int64: their slots
+    matrix: Any  # shape (neighbours, neighbours), float64
+    shares: Any  # shape (neighbours,), float64
+
+
+def make(neighbors: int) -> Neighbors:
+    """Make the strategy, with the memory it works in.
+
+    Examples
+    --------
+    >>> make(4).matrix.shape
+    (4, 4)
+    """
+    return Neighbors(
+        np.zeros(neighbors, np.int64),
+        np.zeros((neighbors, neighbors)),
+        np.zeros(neighbors),
+    )
+
+
+@inner
+def choose(model: Model, values: Any, victim: int, chosen: Any) -> int:
+    """Write the slots of the largest values, the oldest first on ties; return how many.
+
+    Overwrites the values of those chosen.
+    """
+    count = 0
+    values[victim] = -np.inf
+    for _ in range(min(len(chosen), model.head[0].count - 1)):
+        best = -1
+        for j in range(model.head[0].count):
+            if values[j] == -np.inf:
+                continue
+            if (
+                best < 0
+                or values[j] > values[best]
+                or (values[j] == values[best] and model.birth[j] < model.birth[best])
+            ):
+                best = j
+        chosen[count] = best
+        values[best] = -np.inf
+        count += 1
+    return count
+
+
+@inner
+def solve(matrix: Any, shares: Any, size: int) -> None:
+    """Solve for the right-hand side in `shares`, in place; matrix becomes its factor.
+
+    Cholesky. A pivot that rounding made too small is as large as the jitter.
+    """
+    for i in range(size):
+        least = JITTER * matrix[i, i]
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                matrix[i, i] = math.sqrt(max(total, least, 1e-300))
+            else:
+                matrix[i, j] = total / matrix[j, j]
+    for i in range(size):
+        for k in range(i):
+            shares[i] -= matrix[i, k] * shares[k]
+        shares[i] /= matrix[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            shares[i] -= matrix[k, i] * shares[k]
+        shares[i] /= matrix[i, i]
+
+
+@leaning(Neighbors)
+def _never(strategy: Neighbors, model: Model, ahead: LookAhead, t: int) -> bool:
+    return False
+
+
+@lays(Neighbors)
+def _nothing(strategy: Neighbors, model: Model, output: int, weight: float) -> None:
+    pass
+
+
+@maintains(Neighbors)
+def _maintain(strategy: Neighbors, model: Model, ahead: LookAhead, t: int) -> None:
+    p = smallest_share(model, ahead.scratch)
+    values = kernel_row(model, ahead, t, p)
+    for j in range(len(values)):
+        ahead.scratch[j] = values[j]
+    chosen, matrix, shares = strategy.chosen, strategy.matrix, strategy.shares
+    size = choose(model, ahead.scratch, p, chosen)
+    for i in range(size):
+        shares[i] = alike(model, ahead, chosen[i], p)
+        for j in range(i):
+            matrix[i, j] = alike(model, ahead, chosen[i], chosen[j])
+        matrix[i, i] = (1.0 + JITTER) * alike(model, ahead, chosen[i], chosen[i])
+    solve(matrix, shares, size)
+    for i in range(size):
+        for o in range(model.coef.shape[0]):
+            add(model, o, chosen[i], model.coef[o, p] * shares[i])
+    drop(model, ahead, t, p)

@@ -1,0 +1,80 @@
+"""Store a row only if the centres do not represent it well (Projectron, Projectron++).
+
+With d = K^-1 k_x and the residual r2 = k(x, x) - <k_x, d>, a mistake whose residual
+norm is at most the threshold, or which finds the budget full, is laid on the centres:
+a += y d. Otherwise it becomes a centre.
+
+Projectron++ also takes rows with a margin 0 < m < 1. With l = 1 - m and
+p2 = k(x, x) - r2 it lays tau y d on the centres if l > sqrt(r2) / threshold,
+
+    tau = min(l / p2, 1, 2 (l - sqrt(r2) / threshold) / p2),
+
+half of that for each of two outputs. Such rows never become centres.
+
+O(centres^2) per update.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs
+from onkel.compiled import inner
+from onkel.expansion import LookAhead, Model, Update, insert
+from onkel.inverse import in_span, lay_on, lean
+
+
+class Represent(NamedTuple):
+    """A threshold on the residual norm, and perhaps a budget."""
+
+    limit: int
+    threshold: float
+    aggressive: bool
+
+
+@inner
+def _margin(model: Model, ahead: LookAhead, update: Update) -> float:
+    factor = model.head[0].factor
+    if update.down >= 0:
+        return factor * (ahead.raw[update.up] - ahead.raw[update.down])
+    return factor * math.copysign(1.0, update.weight) * ahead.raw[update.up]
+
+
+@inner
+def _laid(model: Model, update: Update, tau: float) -> None:
+    lay_on(model, Update(update.up, update.down, tau * update.weight))
+
+
+@absorbs(Represent)
+def _absorb(
+    budget: Represent, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    r2 = lean(model, ahead, t)
+    residual = math.sqrt(r2)
+    if budget.aggressive:
+        margin = _margin(model, ahead, update)
+        if margin > 0.0:
+            _correct(budget, model, update, 1.0 - margin, residual)
+            return
+    represented = residual <= budget.threshold or in_span(model)
+    if represented or head.count >= budget.limit:
+        lay_on(model, update)
+        head.maintenance += not represented
+        return
+    insert(model, ahead, t, update)
+
+
+@inner
+def _correct(
+    budget: Represent, model: Model, update: Update, loss: float, residual: float
+) -> None:
+    """Take a row that is right, but not by enough."""
+    head, book = model.head[0], model.reads.book[0]
+    projected = book.diagonal - book.residual
+    # A threshold of 0 trusts no projection.
+    lost = residual / budget.threshold if budget.threshold > 0.0 else math.inf
+    if loss <= lost or projected <= 1e-12:
+        head.updates -= 1
+        return
+    tau = min(loss / projected, 1.0, 2.0 * (loss - lost) / projected)
+    _laid(model, update, tau if update.down < 0 else 0.5 * tau)

@@ -1,0 +1,83 @@
+"""Let the newcomer and the victim's nearest neighbour stand in for it (BPA-NN).
+
+For an old centre r with nearest neighbour n (the newcomer t is not one), d solves
+
+    [[k_tt, k_tn], [k_tn, k_nn]] d = [k_tr, k_nr],
+
+r = argmin a_r^2 (k_rr - <d, [k_tr, k_nr]>) leaves, t takes over a_r d_1 and n a_r d_2.
+Where t and n are nearly the same point, t alone stands in, as in BPA-S.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import absorbs
+from onkel.compiled import inner
+from onkel.expansion import LookAhead, Model, Update, add, insert, replace
+
+# k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
+SAME = 1e-6
+
+
+class Share(NamedTuple):
+    """A hard budget; declares nearest neighbours."""
+
+    limit: int
+
+
+class Parts(NamedTuple):
+    """Of a victim: the newcomer's part, its neighbour's, and the squared norm lost."""
+
+    own: float
+    other: float
+    residual: float
+
+
+@inner
+def parts(model: Model, ahead: LookAhead, t: int, r: int) -> Parts:
+    """Project centre r on the newcomer and on its nearest neighbour."""
+    k_tt, k_tr = np.float64(ahead.diag[t]), np.float64(ahead.kernel[t, r])
+    k_rr = np.float64(model.diag[r])
+    n = model.reads.nearest[r]
+    if n >= 0:
+        k_tn, k_nn = np.float64(ahead.kernel[t, n]), np.float64(model.diag[n])
+        k_nr = np.float64(model.reads.values[r, n])
+        determinant = k_tt * k_nn - k_tn * k_tn
+        if determinant > SAME * k_tt * k_nn:
+            own = (k_nn * k_tr - k_tn * k_nr) / determinant
+            other = (k_tt * k_nr - k_tn * k_tr) / determinant
+            return Parts(own, other, max(k_rr - own * k_tr - other * k_nr, 0.0))
+    own = k_tr / k_tt if k_tt > 0.0 else 0.0
+    return Parts(own, 0.0, max(k_rr - own * k_tr, 0.0))
+
+
+@absorbs(Share)
+def _absorb(
+    budget: Share, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    outputs = model.coef.shape[0]
+    if head.count < budget.limit:
+        insert(model, ahead, t, update)
+        return
+    victim, least = 0, np.inf
+    for r in range(head.count):
+        squared = 0.0
+        for o in range(outputs):
+            squared += np.float64(model.coef[o, r]) * np.float64(model.coef[o, r])
+        cost = squared * parts(model, ahead, t, r).residual
+        older = model.birth[r] < model.birth[victim]
+        if cost < least or (cost == least and older):
+            victim, least = r, cost
+    chosen = parts(model, ahead, t, victim)
+    n = model.reads.nearest[victim]
+    carried = ahead.scratch
+    for o in range(outputs):
+        carried[o] = model.coef[o, victim]
+    replace(model, ahead, t, victim, update)
+    for o in range(outputs):
+        add(model, o, victim, carried[o] * chosen.own)
+        if n >= 0:
+            add(model, o, n, carried[o] * chosen.other)
+    head.maintenance += 1

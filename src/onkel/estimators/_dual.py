@@ -1,0 +1,80 @@
+"""What dual systems share: epochs over dual variables, and when to stop."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onkel import kernels, rates
+from onkel.engine import dual
+from onkel.engine.learner import CHUNK, Learner
+from onkel.estimators._base import KernelEstimator
+from onkel.estimators._monitor import Monitor
+from onkel.estimators._progress import Progress
+
+
+class Order:
+    """Which rows an epoch visits, and in which order."""
+
+    def __init__(
+        self, selection: str, preference: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        self.selection, self.preference, self.rng = selection, preference, rng
+        # Visits that a row has earned and not had.
+        self.credit = np.zeros(len(preference))
+
+    def epoch(self) -> np.ndarray:
+        """Rows to visit, in order."""
+        n = len(self.preference)
+        if self.selection == "uniform":
+            return self.rng.integers(n, size=n)
+        if self.selection == "permutation":
+            return self.rng.permutation(n)
+        self.credit += self.preference / self.preference.mean()
+        visits = np.floor(self.credit)
+        self.credit -= visits
+        return self.rng.permutation(np.repeat(np.arange(n), visits.astype(np.int64)))
+
+
+class DualEstimator(KernelEstimator):
+    """A system that climbs the dual, one row's variable at a time."""
+
+    def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
+        """Begin anew and make at most max_iter epochs."""
+        n = len(y)
+        weight = np.ones(n) if weight is None else weight
+        recipe = self._recipe(n)
+        kernel = kernels.make(self.kernel, self._gamma(X), self.degree, self.coef0)
+        C = self.C * weight
+        plan = dual.make(kernel, recipe.loss, rates.constant(), y, C, outputs)
+        # Last, because it may draw from the user's generator.
+        order_rng, draws, _ = self._seeds()
+        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
+        order = Order(self.selection, plan.preference, order_rng)
+        monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
+        progress = Progress(self, learner, passes=self.max_iter, rows=n)
+        ledger, before = plan.ledger[0], math.nan
+        with progress:
+            for epoch in range(self.max_iter):
+                visits = order.epoch()
+                ledger.surrogate = ledger.gain = 0.0
+                progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK))
+                for _ in self._learn(learner, X, np.arange(n), weight, visits):
+                    progress.advance()
+                progress.end_pass()
+                if monitor is not None:
+                    monitor.record(plan.dual)
+                if epoch == 0:
+                    ledger.mean_gain = ledger.gain / n
+                    ledger.adapting = self.selection == "acf"
+                now = ledger.surrogate / max(len(visits), 1)
+                if abs(now - before) < self.tol * abs(now):
+                    break
+                before = now
+        self.dual_variables_ = plan.dual
+        # What only learning needs is as large as the data.
+        none = np.zeros(0)
+        learner.plan = plan._replace(
+            y=none, C=none, dual=none, slot=none, preference=none
+        )
+        self._keep(learner, epoch + 1, monitor)

@@ -1,0 +1,81 @@
+"""Monitoring: the objective after every epoch, for those who ask for it.
+
+The problem is written as in a support vector machine, so that systems of both kinds can
+be compared, with C_i the row's weight over (alpha n) for gradient systems:
+
+    primal   1/2 |w|^2 + sum_i C_i l(f(x_i), y_i)
+    dual     sum_i of what `onkel.ascent` lists, with the scores of the present model
+
+Without a budget the dual of a dual system is exact; on a budget it is the surrogate of
+the BSCA paper. A gradient system's dual variables are what its steps add up to, which
+is known for one output and a loss that `onkel.ascent` knows, else NaN.
+"""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from onkel import ascent
+from onkel.engine.learner import Learner
+from onkel.engine.objective import collect_slopes, totals
+
+
+class Monitor:
+    """Keeps `history_`; costs one prediction of all rows and of the centres an epoch."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        learner: Learner,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+    ) -> None:
+        self.learner, self.X, self.y, self.weight = learner, X, y, weight
+        self.C = C * weight
+        self.n_jobs = estimator._n_jobs()
+        self.history: dict[str, list[float]] = {
+            name: []
+            for name in ("epoch", "seconds", "primal", "dual", "maintenance", "size")
+        }
+        known = estimator.loss in ascent.MARGIN + ascent.RESIDUAL
+        self.slopes = np.zeros(len(y)) if known and len(learner.model.coef) == 1 else None
+        self.seconds, self.started = 0.0, time.perf_counter()
+        self.seen = (0, 0)
+
+    def watch(self, scores: np.ndarray, rows: np.ndarray) -> None:
+        """Take note of a gradient system's steps, from the scores before them."""
+        if self.slopes is not None:
+            loss = self.learner.plan.loss
+            collect_slopes(loss, scores, self.y, self.weight, rows, self.slopes)
+
+    def record(self, dual: np.ndarray | None = None) -> None:
+        """Note the state after an epoch; `dual` has the variables of a dual system."""
+        self.seconds += time.perf_counter() - self.started
+        head, loss = self.learner.head, self.learner.plan.loss
+        if dual is None:
+            dual = self._implied()
+        one_loss = np.zeros((0, 0)) if dual is None else dual
+        scores = self.learner.score(self.X, self.n_jobs)
+        lost, surrogate = totals(loss, scores, self.y, self.C, one_loss)
+        at_centers = self.learner.score(self.learner.points, self.n_jobs)
+        norm2 = float((self.learner.coef * at_centers.T).sum(dtype=np.float64))
+        rows, maintained = head.t - self.seen[0], head.maintenance - self.seen[1]
+        self.seen = (int(head.t), int(head.maintenance))
+        entry = {
+            "epoch": len(self.history["epoch"]) + 1,
+            "seconds": self.seconds,
+            "primal": 0.5 * norm2 + lost,
+            "dual": math.nan if dual is None else surrogate,
+            "maintenance": maintained / rows,
+            "size": int(head.count),
+        }
+        for name, number in entry.items():
+            self.history[name].append(number)
+        self.started = time.perf_counter()
+
+    def _implied(self) -> np.ndarray | None:
+        return None if self.slopes is None else self.slopes[None] * self.learner.scale

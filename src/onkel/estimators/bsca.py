@@ -1,0 +1,176 @@
+"""BSCA: budgeted stochastic coordinate ascent in the dual.
+
+    max_a  D(a) = sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j),    0 <= a_i <= C
+
+the dual of 1/2 |w|^2 + C sum_i max(0, 1 - y_i f(x_i)), w = sum_i y_i a_i phi(x_i). Step
+for a row i, with the model f~ on a budget in the place of f:
+
+    delta = clip(a_i + (1 - y_i f~(x_i)) / k_ii, 0, C) - a_i
+    a_i <- a_i + delta,    w~ <- w~ + y_i delta phi(x_i),    maintain if over budget
+
+Maintenance changes w~ only; the a_i just keep the steps in the box. Other losses have
+steps of the same kind (see `onkel.ascent`): squared_hinge, and for regression
+epsilon_insensitive (support vector regression) and squared_error (kernel ridge).
+
+| symbol | here |
+|---|---|
+| C = 1/(lambda n) | C; C times sample_weight for a weighted row |
+| alpha_i | dual_variables_ |
+| beta, w~ | dual_coef_, support_vectors_: the model, on a budget |
+| B | budget; None for plain stochastic coordinate ascent |
+
+Deviations: the coefficient of a new centre is y_i delta (the paper's pseudo-code forgets
+y_i), and centres merge whose coefficients have the same sign, not whose labels are the
+same. A row that is still a centre of its own changes its coefficient instead of becoming
+a second centre. Epochs are permutations; selection="uniform" is the paper's text. Several
+classes: one against the rest over shared centres.
+"""
+
+import math
+from typing import Any
+
+from onkel import ascent, losses, rates, steps
+from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.remove import Remove
+from onkel.engine.plan import UNLIMITED
+from onkel.estimators._base import Recipe
+from onkel.estimators._classifier import BatchClassifier
+from onkel.estimators._dual import DualEstimator
+from onkel.estimators._parameters import FROM_ONE, one_of, system
+from onkel.estimators._regressor import BatchRegressor
+from onkel.estimators.bsgd import hard_budget
+
+
+def recipe_of(estimator: Any, loss: losses.Loss) -> Recipe:
+    """Recipe of a dual system: its steps are its own, and nothing shrinks."""
+    budget = (
+        Bernoulli(UNLIMITED, math.inf, UNLIMITED, Remove())
+        if estimator.budget is None
+        else hard_budget(estimator)
+    )
+    return Recipe(loss, rates.constant(), steps.gradient(), budget)
+
+
+@system(loss=one_of(ascent.MARGIN), budget=[FROM_ONE, None])
+class BSCAClassifier(BatchClassifier, DualEstimator):
+    """Support vector machine on a budget, by coordinate ascent in the dual.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import BSCAClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = BSCAClassifier(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:]))
+    0.99
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        C: float = 1.0,
+        budget: int | None = 500,
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
+        selection: str = "permutation",
+        class_weight: dict | str | None = None,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        monitor: bool = False,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.budget = budget
+        self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
+        self.selection = selection
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.monitor = monitor
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return recipe_of(self, losses.make(self.loss))
+
+
+@system(loss=one_of(ascent.RESIDUAL), budget=[FROM_ONE, None])
+class BSCARegressor(BatchRegressor, DualEstimator):
+    """Support vector regression, or kernel ridge, on a budget, in the dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import BSCARegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = BSCARegressor(budget=50, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> round(float(model.score(X[300:], y[300:])), 2)
+    0.99
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "epsilon_insensitive",
+        C: float = 1.0,
+        budget: int | None = 500,
+        maintenance: str = "merge",
+        n_neighbors: int = 4,
+        victim: str = "residual",
+        selection: str = "permutation",
+        epsilon: float = 0.1,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        monitor: bool = False,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.budget = budget
+        self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.victim = victim
+        self.selection = selection
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.monitor = monitor
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return recipe_of(self, losses.make(self.loss, epsilon=self.epsilon))
