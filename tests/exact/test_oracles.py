@@ -26,6 +26,7 @@ from tests.exact.kernels import gram
 from tests.exact.losses import crammer_singer, margin_of, slope, slopes, value
 from tests.exact.maintenance import (
     MAINTENANCE,
+    insert,
     maintain,
     merge_pair,
     merged_row,
@@ -972,6 +973,33 @@ def test_projection_does_not_store_duplicates():
     del options["jitter"]
     parent = kernel_sgd.run(X, y, **options)
     np.testing.assert_allclose(out.scores, parent.scores, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", TASKS)
+def test_a_spread_step_keeps_raw_and_true_coefficients_in_proportion(n_classes):
+    model, raws = crowd(n_classes, 5)
+    x, raw = model.centers[2].copy(), np.arange(1.0, model.outputs + 1)
+    expected = np.array(raws)
+    expected[2] += raw
+    options = {"maintenance": "projection", "jitter": 1e-10}
+    assert not insert(model, raws, x, 0.3 * raw, raw, **options)
+    np.testing.assert_allclose(raws, expected, atol=1e-7)
+    np.testing.assert_allclose(model.coef, 0.3 * np.array(raws), rtol=1e-12)
+    assert insert(model, raws, x + 1, 0.3 * raw, raw, **options)
+    assert insert(model, raws, x, 0.3 * raw, raw, maintenance="merge", jitter=1e-10)
+    np.testing.assert_array_equal(model.centers[-2:], [x + 1, x])
+    np.testing.assert_array_equal(raws[-2:], [raw, raw])
+
+
+def test_nbsgd_above_its_budget_does_not_draw_for_a_spread_step():
+    X = 100.0 * np.eye(4)[[0, 1, 0, 2, 1, 3]]  # k = 0 exactly, but for duplicates
+    y = np.array([0, 1, 0, 1, 1, 0])
+    told = Told(0.9, 0.9, 0.0)  # at the second, the fourth and the last row
+    options = {"n_classes": 2, "loss": "log_loss", "maintenance": "projection"}
+    out = nbsgd.run(X, y, budget=1, maintenance_rate=0.6, rng=told, **options)
+    assert told.numbers == []
+    assert out.sizes.tolist() == [1, 2, 2, 3, 3, 3]
+    assert (out.n_updates, out.n_maintenance) == (6, 1)
 
 
 # Projectron

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel import reads
-from onkel.expansion import LookAhead, Model, Update, allocate
+from onkel import kernels, reads
+from onkel.budget import merge
+from onkel.expansion import LookAhead, Model, Update, allocate, foresee
+from onkel.inverse import repair
+from onkel.rows import Dense
 
 GAMMA = 0.5
 
@@ -23,6 +26,14 @@ def linear(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return A @ B.T
 
 
+# The same, as the engine knows them.
+SIMILARITY = {
+    rbf: kernels.make("rbf", GAMMA, 3, 1.0),
+    poly: kernels.make("poly", 0.5, 2, 1.0),
+    linear: kernels.make("linear", 1.0, 3, 1.0),
+}
+
+
 class Numbers:
     """A generator whose numbers are known; it has no more than those."""
 
@@ -36,8 +47,7 @@ class Numbers:
 class Bench:
     """A model of some centres, a block of rows, and what should follow from them.
 
-    The features, which the primitives never see, are here: whatever the model keeps
-    can be computed afresh from them.
+    Whatever the model keeps can be computed afresh from the features.
     """
 
     def __init__(
@@ -48,6 +58,7 @@ class Bench:
         kernel: Any = rbf,
         gram: bool = False,
         scores: bool = False,
+        kind: type | None = None,
         capacity: int = 12,
         seed: int = 0,
         points: np.ndarray | None = None,
@@ -59,19 +70,31 @@ class Bench:
         self.kernel = kernel
         self.points = rng.normal(size=(size, 2)) if points is None else points
         self.rows = rng.normal(size=(rows, 2)) if block is None else block
-        kind = reads.Gram if gram else reads.Later if scores else reads.Nothing
-        self.model: Model = allocate(outputs, capacity, np.float64, kind)
+        if kind is None:
+            kind = reads.Gram if gram else reads.Later if scores else reads.Nothing
+        features = self.points.shape[1]
+        self.model: Model = allocate(outputs, capacity, features, np.float64, kind)
         head = self.model.head[0]
         head.count = head.t = size
         self.model.coef[:, :size] = coef
+        self.model.points[:size] = self.points
+        self.model.norms[:size] = (self.points**2).sum(axis=1)
         K = kernel(self.points, self.points)
         self.model.diag[:size] = np.diag(K)
         self.model.birth[:size] = np.arange(1, size + 1)
         self.model.label[:size] = coef.argmax(axis=0)
-        if gram:
+        if kind in (reads.Gram, reads.Nearest):
             self.model.reads.values[:size, :size] = K
             self.model.reads.scores[:, :size] = coef @ K
             head.norm2 = np.einsum("oi,ij,oj", coef, K, coef)
+        if kind is reads.Nearest:
+            others = np.where(np.eye(size, dtype=bool), -np.inf, K)
+            self.model.reads.nearest[:size] = others.argmax(axis=1)
+            self.model.reads.since[:size] = np.arange(size)
+            self.model.reads.clock[0] = size
+        if kind is reads.Inverse:
+            self.model.reads.values[:size, :size] = K
+            repair(self.model.reads, size)
         elif scores:
             # Without a Gram matrix a centre knows of itself and of what came later.
             self.model.reads.scores[:, :size] = coef @ np.tril(K)
@@ -81,15 +104,21 @@ class Bench:
         count, size = len(self.rows), self.size
         kernel = np.full((count, capacity), np.nan)  # nobody may read what is not set
         kernel[:, :size] = self.kernel(self.rows, self.points)
-        within = self.kernel(self.rows, self.rows)
+        features = self.rows.shape[1]
         parts = {
+            "similarity": SIMILARITY[self.kernel],
+            "rows": Dense(self.rows),
+            "norms": (self.rows**2).sum(axis=1),
+            "diag": np.diag(self.kernel(self.rows, self.rows)).copy(),
             "kernel": kernel,
-            "block": np.where(np.tri(count, dtype=bool), np.nan, within),
-            "known": np.ones(count, bool),
-            "diag": np.diag(within).copy(),
-            "source": np.arange(capacity),
+            "pending": np.full(1, -1),
+            "point": np.zeros(features),
+            "other": np.zeros(features),
+            "later": np.zeros(count),
             "raw": np.zeros(outputs),
             "scratch": np.zeros(max(capacity, outputs)),
+            "second": np.zeros(capacity),
+            "table": merge.table(),
         }
         return LookAhead(**{name: parts[name] for name in LookAhead._fields})
 
@@ -123,10 +152,13 @@ class Bench:
         self.model.head[0].t += 1
         self.ahead.raw[:] = self.coef @ self.ahead.kernel[t, : self.size]
 
+    def look_ahead(self, t: int) -> None:
+        """Do what the walk does for row t after it was absorbed."""
+        foresee(self.model, self.ahead, t)
+
     def located(self) -> np.ndarray:
-        """Features of the centres, found through `source` as phase 1 finds them."""
-        source = self.ahead.source[: self.size]
-        return np.array([self.rows[~s] if s < 0 else self.points[s] for s in source])
+        """Features of the centres."""
+        return self.model.points[: self.size].copy()
 
     def f(self, x: np.ndarray) -> np.ndarray:
         """Scores of a point, from the features, shape (outputs,)."""

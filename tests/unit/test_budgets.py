@@ -39,6 +39,7 @@ def take_in(bench: Bench, budget: Any, change: Any, *numbers: float, t: int = 0)
     rng = Numbers(*numbers)
     bench.arrive(t)
     absorb(budget, bench.model, bench.ahead, t, change, rng)
+    bench.look_ahead(t)
     return rng
 
 

@@ -106,6 +106,7 @@ def perform(bench: Bench, mirror: Mirror, t: int, step: Any) -> None:
         fold(bench.model)
         mirror.coef = [mirror.factor * a for a in mirror.coef]
         mirror.factor = 1.0
+    bench.look_ahead(t)
 
 
 def check(bench: Bench, mirror: Mirror, t: int) -> None:
@@ -183,6 +184,7 @@ def test_insertions_alone_keep_the_norm_without_a_gram_matrix(
         bench.arrive(t)
         change = update(weight) if outputs == 1 else update(weight, up=2, down=0)
         insert(bench.model, bench.ahead, t, change)
+        bench.look_ahead(t)
         assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
 
 
@@ -202,6 +204,7 @@ def test_scores_without_a_gram_matrix_count_what_came_later(
             replace(bench.model, bench.ahead, t, oldest, change)
         else:
             insert(bench.model, bench.ahead, t, change)
+        bench.look_ahead(t)
         K, births = bench.gram(), np.array(bench.births)
         later = births[None, :] >= births[:, None]
         wanted = bench.coef @ (K * later).T
@@ -324,7 +327,7 @@ def test_relabelling_maps_coefficients_scores_and_norm() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_empty_model_has_room_and_a_scale_of_one(dtype: Any) -> None:
-    model = allocate(2, 6, dtype, reads.Gram)
+    model = allocate(2, 6, 2, dtype, reads.Gram)
     assert model.head[0].count == model.head[0].t == 0
     assert model.head[0].factor == 1.0
     assert model.coef.dtype == model.reads.values.dtype == model.reads.scores.dtype

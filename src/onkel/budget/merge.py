@@ -11,10 +11,11 @@ lies in the half of [0, 1] next to the heavier centre, where the function has on
 maximum.
 
 m is the centre with the smallest coefficient, the oldest on ties; n, among those with
-q > 0, the one with the smallest WD. `lower_bound` reads from a table, for every n, what
-WD cannot fall below, and the exact optimum is computed only for those that could win:
-for one output nearly always one. The table is folded at equal weights and divided by
-WD's behaviour at its zeros, so it is exact to 0.1 % with 129 x 129 entries.
+q > 0, the one with the smallest WD. The search narrows down: `outline` bounds WD from
+below for all n, without a branch or a look-up; `lower_bound` reads a tight bound from a
+table for those that are left; and the exact optimum is computed for those that could
+still win, for one output nearly always one. The table is folded at equal weights and
+divided by WD's behaviour at its zeros, so it is exact to 0.1 % with 129 x 129 entries.
 
 Without such an n the victim is projected on its nearest neighbour.
 """
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import lays, leaning, maintains
-from onkel.compiled import inner
+from onkel.compiled import inner, without_nan
 from onkel.expansion import (
     LookAhead,
     Model,
@@ -76,6 +77,8 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
     >>> round(meeting.h, 6), round(meeting.u, 6)
     (0.5, 0.97531)
     """
+    if x < SAME:
+        return Meeting(1.0, 1.0, 1.0, 0.0)
     if x > FAR:
         return Meeting(1.0, 1.0, math.exp(-x), light)
     low, high = 0.5, 1.0
@@ -96,9 +99,11 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
         new = h - slope / curve if curve < 0.0 else 0.5 * (low + high)
         if not low < new < high:
             new = 0.5 * (low + high)
-        if abs(new - h) < 1e-13:
-            break
+        step = abs(new - h)
         h = new
+        # The next step would be of the order of this one's square.
+        if step < 1e-7:
+            break
     meeting = _lost(heavy, cross, light, x, h)
     end = _lost(heavy, cross, light, x, 1.0)
     return meeting if meeting.loss < end.loss else end
@@ -219,30 +224,86 @@ def nearest(model: Model, values: Any, j: int) -> int:
     return best
 
 
+@without_nan
+def outline(model: Model, m: int, values: Any, out: Any) -> float:
+    """Bound the loss of merging m with each centre from below; return the least bound.
+
+    For one output WD = R ((a_m a_n / (a_m + a_n)) (1 - kappa))^2 with R >= 1, the
+    table's entry. Infinite where the signs differ, and for m itself.
+    """
+    size = model.head[0].count
+    coef = model.coef[0]
+    one, never = coef.dtype.type(1), coef.dtype.type(np.inf)
+    sign = one if coef[m] > 0 else -one
+    own = sign * coef[m]
+    for n in range(size):
+        a = sign * coef[n]
+        root = own * a / (own + a) * max(one - values[n], 0 * one)
+        out[n] = root * root if a > 0 else never
+    out[m] = never
+    least = never
+    for n in range(size):
+        least = min(least, out[n])
+    return least
+
+
 @inner
-def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> int:
-    """Slot of the centre whose merging with m costs least, -1 if there is none."""
-    gamma = ahead.similarity.gamma
+def _outline_of_rows(
+    model: Model, table: Any, m: int, values: Any, out: Any
+) -> float:
+    """Do what `outline` does, for several outputs, with the bounds of the table."""
+    least = np.inf
     p = _product(model, m, m)
-    bound = ahead.scratch
-    first = -1
     for n in range(model.head[0].count):
-        bound[n] = np.inf
+        out[n] = np.inf
         q = _product(model, m, n)
         if n != m and q > 0.0:
             r = _product(model, n, n)
-            bound[n] = lower_bound(ahead.table, p, q, r, values[n])
-            if first < 0 or bound[n] < bound[first]:
-                first = n
-    if first < 0:
-        return -1
-    best, least = first, _meet(model, gamma, m, first).loss
-    for n in range(model.head[0].count):
-        if n != first and bound[n] <= least:
-            loss = _meet(model, gamma, m, n).loss
-            older = model.birth[n] < model.birth[best]
-            if loss < least or (loss == least and older):
-                best, least = n, loss
+            out[n] = lower_bound(table, p, q, r, values[n])
+            least = min(least, out[n])
+    return least
+
+
+class Match(NamedTuple):
+    """The partner, -1 if there is none, and where to meet."""
+
+    n: int
+    meeting: Meeting
+
+
+@inner
+def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
+    """Find the centre whose merging with m costs least."""
+    gamma, size, bound = ahead.similarity.gamma, model.head[0].count, ahead.scratch
+    single = model.coef.shape[0] == 1
+    if single:
+        least = outline(model, m, values, bound)
+    else:
+        least = _outline_of_rows(model, ahead.table, m, values, bound)
+    best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
+    if least == np.inf:
+        return best
+    for n in range(size):
+        if bound[n] == least:
+            best = Match(n, _meet(model, gamma, m, n))
+            break
+    first = best.n
+    for n in range(size):
+        # Bounds in single precision may be that much too high.
+        if bound[n] > best.meeting.loss * (1.0 + 1e-5) or n == first:
+            continue
+        if single:
+            one, other = abs(model.coef[0, m]), abs(model.coef[0, n])
+            p, q, r = one * one, one * other, other * other
+            tight = lower_bound(ahead.table, p, q, r, values[n])
+            if tight > best.meeting.loss:
+                continue
+        meeting = _meet(model, gamma, m, n)
+        older = model.birth[n] < model.birth[best.n]
+        if meeting.loss < best.meeting.loss or (
+            meeting.loss == best.meeting.loss and older
+        ):
+            best = Match(n, meeting)
     return best
 
 
@@ -264,20 +325,17 @@ def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
         drop(model, ahead, t, m)
         return
     values = kernel_row(model, ahead, t, m)
-    n = partner(model, ahead, m, values)
+    match = partner(model, ahead, m, values)
+    n, meeting = match.n, match.meeting
     if n < 0:
         n = nearest(model, values, m)
         kappa = alike(model, ahead, m, n)
         for o in range(model.coef.shape[0]):
             add(model, o, n, model.coef[o, m] * kappa)
         drop(model, ahead, t, m)
-        return
-    x = ahead.similarity.gamma * squared_distance(model, m, n)
-    if x < SAME:
+    elif meeting.loss == 0.0:
         merge(model, ahead, t, n, m, 1.0, 1.0, 1.0)
-        return
-    meeting = _meet(model, ahead.similarity.gamma, m, n)
-    if _product(model, n, n) > _product(model, m, m):
+    elif _product(model, n, n) > _product(model, m, m):
         merge(model, ahead, t, n, m, meeting.h, meeting.u, meeting.v)
     else:
         merge(model, ahead, t, n, m, 1.0 - meeting.h, meeting.v, meeting.u)

@@ -352,10 +352,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
                         rows = np.arange(done, done + len(scores))
                         monitor.watch(scores, rows if order is None else order[rows])
                     done += len(scores)
-                progress.end_pass()
                 if monitor is not None:
                     monitor.record()
-        self._keep(learner, self.max_iter, monitor)
+                if progress.end_pass():
+                    break
+        self._keep(learner, progress.done, monitor)
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""

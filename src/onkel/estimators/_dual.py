@@ -61,14 +61,14 @@ class DualEstimator(KernelEstimator):
                 progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK))
                 for _ in self._learn(learner, X, np.arange(n), weight, visits):
                     progress.advance()
-                progress.end_pass()
                 if monitor is not None:
                     monitor.record(plan.dual)
+                stopped = progress.end_pass()
                 if epoch == 0:
                     ledger.mean_gain = ledger.gain / n
                     ledger.adapting = self.selection == "acf"
                 now = ledger.surrogate / max(len(visits), 1)
-                if abs(now - before) < self.tol * abs(now):
+                if stopped or abs(now - before) < self.tol * abs(now):
                     break
                 before = now
         self.dual_variables_ = plan.dual
@@ -77,4 +77,4 @@ class DualEstimator(KernelEstimator):
         learner.plan = plan._replace(
             y=none, C=none, dual=none, slot=none, preference=none
         )
-        self._keep(learner, epoch + 1, monitor)
+        self._keep(learner, progress.done, monitor)

@@ -50,11 +50,9 @@ class Progress:
             chunk.call_on_fit_task_begin(estimator=self.estimator)
             chunk.call_on_fit_task_end(estimator=self.estimator)
 
-    def end_pass(self) -> None:
-        """Announce that a pass is over."""
+    def end_pass(self) -> bool:
+        """Announce that a pass is over; returns whether a callback wants to stop."""
         self.done += 1
-        if self.watched:
-            self.current.call_on_fit_task_end(estimator=self.estimator)
         if self.estimator.verbose:
             head = self.learner.head
             seconds = time.perf_counter() - self.started
@@ -63,3 +61,12 @@ class Progress:
                 f"{head.t:,} rows, {head.count:,} centres, {head.updates:,} updates, "
                 f"{seconds:.1f} s"
             )
+        if not self.watched:
+            return False
+        return self.current.call_on_fit_task_end(
+            estimator=self.estimator,
+            reconstruction_attributes=lambda: {
+                "_learner": self.learner,
+                "n_iter_": self.done,
+            },
+        )
