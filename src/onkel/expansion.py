@@ -13,6 +13,7 @@ and strategies see kernel values, never features.
 | clip      | no centre's coefficients beyond a norm  | outputs x centres          |
 | spread    | a multiple of a vector is added to one output's coefficients | centres |
 | add       | one coefficient changes                 | 1                          |
+| bequeath  | a centre takes over a share of another's coefficients | outputs      |
 | insert    | row t becomes a centre                  | features x rows to come    |
 | drop      | centre j leaves, the last takes its slot| features + rows to come    |
 | replace   | drop and insert in one: row t takes slot j | features x rows to come |
@@ -37,7 +38,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onkel import reads
+from onkel import averages, reads
 from onkel.compiled import inner, primitive, without_nan
 from onkel.kernels import Kernel, between, transform
 from onkel.rows import compare_centers, compare_with, spread_out
@@ -68,6 +69,7 @@ class Model(NamedTuple):
     birth: Any  # shape (capacity,): the row number at which a centre came
     label: Any  # shape (capacity,): what the walk notes of a centre's row
     reads: Any  # one of onkel.reads
+    average: Any  # one of onkel.averages
 
 
 class LookAhead(NamedTuple):
@@ -97,9 +99,14 @@ class Update(NamedTuple):
 
 
 def allocate(
-    outputs: int, capacity: int, features: int, dtype: Any, kind: type
+    outputs: int,
+    capacity: int,
+    features: int,
+    dtype: Any,
+    kind: type,
+    average: type = averages.Last,
 ) -> Model:
-    """Make an empty model with reads of that kind.
+    """Make an empty model with reads and an average of that kind.
 
     Examples
     --------
@@ -117,6 +124,7 @@ def allocate(
         birth=np.zeros(capacity, np.int64),
         label=np.zeros(capacity, np.int64),
         reads=reads.allocate(kind, outputs, capacity, dtype),
+        average=averages.allocate(average, outputs, capacity),
     )
 
 
@@ -130,7 +138,10 @@ def resized(model: Model, capacity: int) -> Model:
     new = new._replace(points=np.asarray(new.points, order=order_of(model.points)))
     for name in ("points", "norms", "diag", "birth", "label"):
         getattr(new, name)[:size] = getattr(model, name)[:size]
-    return new._replace(reads=model.reads.resized(size, capacity))
+    return new._replace(
+        reads=model.reads.resized(size, capacity),
+        average=model.average.resized(size, capacity),
+    )
 
 
 def order_of(points: np.ndarray) -> Literal["C", "F"]:
@@ -148,7 +159,9 @@ def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
     # The norm follows because the new outputs are copies of the old, up to a factor.
     model.head[0].norm2 *= float((matrix**2).sum(axis=0)[0])
     return model._replace(
-        coef=np.ascontiguousarray(matrix @ model.coef), reads=model.reads.mapped(matrix)
+        coef=np.ascontiguousarray(matrix @ model.coef),
+        reads=model.reads.mapped(matrix),
+        average=model.average.mapped(matrix),
     )
 
 
@@ -206,6 +219,18 @@ def add(model: Model, output: int, j: int, weight: float) -> None:
     head = model.head[0]
     head.norm2 += reads.change(model.reads, output, j, weight, head.count)
     model.coef[output, j] += weight
+    averages.note_change(model.average, output, j, weight)
+
+
+@inner
+def bequeath(model: Model, p: int, j: int, share: float) -> None:
+    """Centre j takes over a share of what centre p, about to leave, stands for."""
+    head = model.head[0]
+    for o in range(model.coef.shape[0]):
+        weight = share * model.coef[o, p]
+        head.norm2 += reads.change(model.reads, o, j, weight, head.count)
+        model.coef[o, j] += weight
+    averages.note_bequest(model.average, p, j, share)
 
 
 @inner
@@ -215,8 +240,10 @@ def spread(model: Model, output: int, weight: float, vector: Any) -> None:
     The squared norm is not followed: only strategies spread whose reads compute it.
     """
     coef = model.coef[output]
-    for j in range(model.head[0].count):
+    size = model.head[0].count
+    for j in range(size):
         coef[j] += weight * vector[j]
+    averages.note_spread(model.average, output, weight, vector, size)
 
 
 @primitive
@@ -316,6 +343,7 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
         ahead.raw,
         kxx,
     )
+    averages.note_entry(model.average, model.coef, j)
     ahead.kernel[t, j] = kxx
 
 
@@ -396,6 +424,7 @@ def _close_ranks(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     model.birth[j] = model.birth[last]
     model.label[j] = model.label[last]
     reads.move(model.reads, j, last)
+    averages.note_move(model.average, j, last)
     for s in range(t, ahead.kernel.shape[0]):
         ahead.kernel[s, j] = ahead.kernel[s, last]
 
@@ -430,7 +459,9 @@ def merge(
         row(model, ahead, i, ahead.scratch)
         reads.shift(model.reads, model.coef, i, ahead.scratch[: head.count])
     for o in range(model.coef.shape[0]):
-        add(model, o, i, ahead.raw[o])
+        head.norm2 += reads.change(model.reads, o, i, ahead.raw[o], head.count)
+        model.coef[o, i] = ahead.raw[o]
+    averages.note_merge(model.average, i, j, u, v)
     model.birth[i] = min(model.birth[i], model.birth[j])
     model.label[i] = -1
     _close_ranks(model, ahead, t, j)

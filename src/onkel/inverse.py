@@ -1,22 +1,28 @@
 """Inverse: the inverse of the Gram matrix of the centres, edited in O(centres^2).
 
-    append x      d = K^-1 k_x,  r2 = k(x, x) - <k_x, d>,
-                  K^-1 <- [[K^-1 + d d'/s, -d/s], [-d'/s, 1/s]],  s = r2 + jitter
-    take out p    K^-1 <- K^-1 - K^-1[:, p] K^-1[p, :] / K^-1[p, p], without p
+Kept as a square root, K^-1 = R R', with a row of R for each centre:
+
+    append x      d = K^-1 k_x,  r2 = k(x, x) - <k_x, d>,  s = r2 + jitter,
+                  R <- [[R, -d / sqrt(s)], [0, 1 / sqrt(s)]]
+    take out p    R <- R H, H the reflection that turns row p into (0, ..., 0, rho);
+                  then row p and the last column leave
 
 d is the projection of phi(x) on the centres, r2 the squared norm of what is left.
 -K^-1[:, p] / K^-1[p, p] is the projection of centre p on the others, and 1/K^-1[p, p]
-the squared norm of what that leaves.
+the squared norm of what that leaves. The entries of R are of the order of the square
+root of those of K^-1, and reflections do not let errors grow: edits of K^-1 itself lose
+all digits when two close centres part.
 
 Gram matrices of close centres have no inverse to speak of. K therefore has
 JITTER k(c, c) added on its diagonal, and a row with r2 <= 2 JITTER k(x, x) lies in the
 span of the centres: it may not be appended. All is in double precision, also the kernel
 values, whatever the precision of the model.
 
-Rounding adds up, so every CHECK_EVERY edits one column of K K^-1 is compared with the
-identity, and the inverse computed afresh if they differ by more than DRIFT.
+Every CHECK_EVERY edits one column of K K^-1 is compared with the identity, and R
+computed afresh if they differ by more than DRIFT; `book.repairs` counts.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,15 +46,38 @@ def lean(model: Model, ahead: LookAhead, t: int) -> float:
     for j in range(size):
         reads.column[j] = between(ahead.similarity, model.points[j], ahead.point)
     book.diagonal = between(ahead.similarity, ahead.point, ahead.point)
-    residual = book.diagonal
+    work = reads.work
+    work[:size] = 0.0
+    for i in range(size):
+        value, own = reads.column[i], reads.root[i]
+        for k in range(size):
+            work[k] += value * own[k]
     for j in range(size):
-        total = 0.0
-        for i in range(size):
-            total += reads.inverse[j, i] * reads.column[i]
-        reads.shares[j] = total
-        residual -= reads.column[j] * total
-    book.residual = max(residual, 0.0)
+        reads.shares[j] = _dot(reads.root[j], work, size)
+    book.residual = max(book.diagonal - _dot(work, work, size), 0.0)
     return book.residual
+
+
+@inner
+def _dot(a: Any, b: Any, size: int) -> float:
+    total = 0.0
+    for i in range(size):
+        total += a[i] * b[i]
+    return total
+
+
+@inner
+def inverse_column(reads: Inverse, p: int, size: int, out: Any) -> None:
+    """K^-1[:, p]."""
+    own = reads.root[p]
+    for i in range(size):
+        out[i] = _dot(reads.root[i], own, size)
+
+
+@inner
+def inverse_diagonal(reads: Inverse, p: int, size: int) -> float:
+    """K^-1[p, p]."""
+    return _dot(reads.root[p], reads.root[p], size)
 
 
 @inner
@@ -71,74 +100,66 @@ def _append(
     reads: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
 ) -> None:
     book, size = reads.book[0], len(known)
-    scale = 1.0 / (book.residual + JITTER * book.diagonal)
+    scale = 1.0 / math.sqrt(book.residual + JITTER * book.diagonal)
     for i in range(size):
-        share = reads.shares[i] * scale
-        for k in range(size):
-            reads.inverse[i, k] += share * reads.shares[k]
-        reads.inverse[i, j] = -share
-        reads.inverse[j, i] = -share
+        reads.root[i, j] = -scale * reads.shares[i]
+        reads.root[j, i] = 0.0
         reads.values[i, j] = reads.column[i]
         reads.values[j, i] = reads.column[i]
-    reads.inverse[j, j] = scale
+    reads.root[j, j] = scale
     reads.values[j, j] = book.diagonal
-    _count_edit(reads, size + 1)
+    book.edits += 1
+    if book.edits % CHECK_EVERY == 0:
+        column = book.edits // CHECK_EVERY % (size + 1)
+        if deviation(reads, column, size + 1) > DRIFT:
+            repair(reads, size + 1)
+            book.repairs += 1
 
 
 @leaves(Inverse)
 def _take_out(reads: Inverse, coef: Any, j: int, size: int) -> float:
-    own = reads.inverse[j]
-    scale = 1.0 / own[j]
+    mirror, last = reads.work, size - 1
+    for k in range(size):
+        mirror[k] = reads.root[j, k]
+    length = math.sqrt(_dot(mirror, mirror, size))
+    mirror[last] += math.copysign(length, mirror[last])
+    scale = 2.0 / _dot(mirror, mirror, size)
     for i in range(size):
-        if i != j:
-            share = reads.inverse[i, j] * scale
-            for k in range(size):
-                reads.inverse[i, k] -= share * own[k]
+        own = reads.root[i]
+        share = scale * _dot(own, mirror, size)
+        for k in range(size):
+            own[k] -= share * mirror[k]
     return 0.0
 
 
 @moves(Inverse)
 def _move(reads: Inverse, j: int, last: int) -> None:
-    for matrix in (reads.values, reads.inverse):
-        own = matrix[last, last]
-        for i in range(last):
-            matrix[j, i] = matrix[last, i]
-            matrix[i, j] = matrix[last, i]
-        matrix[j, j] = own
-
-
-@inner
-def _count_edit(reads: Inverse, size: int) -> None:
-    book = reads.book[0]
-    book.edits += 1
-    if book.edits % CHECK_EVERY:
-        return
-    if deviation(reads, book.edits // CHECK_EVERY % size, size) > DRIFT:
-        repair(reads, size)
-        book.repairs += 1
+    for i in range(last):
+        reads.values[j, i] = reads.values[last, i]
+        reads.values[i, j] = reads.values[last, i]
+        reads.root[j, i] = reads.root[last, i]
+    reads.values[j, j] = reads.values[last, last]
 
 
 @inner
 def deviation(reads: Inverse, column: int, size: int) -> float:
     """Largest entry of K K^-1 - I in one column."""
+    inverse_column(reads, column, size, reads.work)
     largest = 0.0
-    known = reads.inverse[column]
     for i in range(size):
-        total = 0.0
-        for k in range(size):
-            total += reads.values[i, k] * known[k]
-        total += JITTER * reads.values[i, i] * known[i]
+        total = _dot(reads.values[i], reads.work, size)
+        total += JITTER * reads.values[i, i] * reads.work[i]
         largest = max(largest, abs(total - (1.0 if i == column else 0.0)))
     return largest
 
 
 @inner
 def repair(reads: Inverse, size: int) -> None:
-    """Compute the inverse afresh, in O(size^3)."""
+    """Compute the root afresh, in O(size^3)."""
     matrix = reads.values[:size, :size].copy()
     for i in range(size):
         matrix[i, i] *= 1.0 + JITTER
-    fresh = np.linalg.inv(matrix)
+    fresh = np.linalg.inv(np.linalg.cholesky(matrix))
     for i in range(size):
         for k in range(size):
-            reads.inverse[i, k] = 0.5 * (fresh[i, k] + fresh[k, i])
+            reads.root[i, k] = fresh[k, i]

@@ -122,16 +122,17 @@ class Inverse(NamedTuple):
     """Declares the inverse Gram matrix; see `onkel.inverse`, which works with it."""
 
     values: Any  # shape (capacity, capacity), float64: k(c_i, c_j)
-    inverse: Any  # shape (capacity, capacity), float64, with a jitter
+    root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter
     column: Any  # shape (capacity,), float64: k(c_j, x) of the row that leans
     shares: Any  # shape (capacity,), float64: its projection on the centres
+    work: Any  # shape (capacity,), float64
     book: Any  # shape (1,), of BOOK
 
     def resized(self, size: int, capacity: int) -> "Inverse":
         """Copy into another capacity."""
         new: Inverse = allocate(Inverse, 1, capacity, np.float64)
         new.values[:size, :size] = self.values[:size, :size]
-        new.inverse[:size, :size] = self.inverse[:size, :size]
+        new.root[:size, :size] = self.root[:size, :size]
         new.book[:] = self.book
         return new
 
@@ -154,6 +155,7 @@ def allocate(kind: type, outputs: int, capacity: int, dtype: Any) -> Any:
         return Inverse(
             np.zeros((capacity, capacity)),
             np.zeros((capacity, capacity)),
+            np.zeros(capacity),
             np.zeros(capacity),
             np.zeros(capacity),
             np.zeros(1, BOOK).view(np.recarray),

@@ -25,6 +25,7 @@ from tests.exact import (
     nbsgd,
     ogd,
     perceptron,
+    projectron,
     rbp,
 )
 
@@ -67,6 +68,15 @@ LOSSES = [
 ]
 BUDGETED = {"budget": BUDGET}
 PEGASOS = {"alpha": 0.01, "t0": 10.0}
+REMOVAL = {"maintenance": "removal"}
+# How the budget is kept, and losses that make it work: with the hinge all newcomers
+# are alike, with the others old centres are often the least.
+KEPT = [
+    {"maintenance": "merge"},
+    {"maintenance": "projection_knn", "n_neighbors": 3},
+    {"maintenance": "projection"},
+    {"maintenance": "projection", "victim": "coefficient"},
+]
 CONSTANT = {"eta0": 0.5, "alpha": 0.02}
 
 
@@ -105,7 +115,7 @@ def systems() -> Iterator[Any]:
         for ball in (False, True):
             parameters = {**of_loss, **PEGASOS, "ball": ball}
             yield System("KernelSGD", kernel_sgd.run, parameters, tasks=tasks), ball
-            parameters = {**parameters, **BUDGETED}
+            parameters = {**parameters, **BUDGETED, **REMOVAL}
             yield System("BSGD", bsgd.run, parameters, tasks=tasks), ball
             parameters = {**parameters, "maintenance_rate": 120.0}
             for hard in (None, 40):
@@ -126,8 +136,36 @@ def systems() -> Iterator[Any]:
                 yield System("BOGD", bogd.run, parameters, True, tasks), sampling
 
 
+def keeping_systems() -> Iterator[Any]:
+    """Systems that keep what leaves, as far as they can."""
+    for kept, (loss, tasks) in itertools.product(KEPT, LOSSES):
+        name = kept["maintenance"] + kept.get("victim", "")
+        if loss not in ("hinge", "log_loss", "epsilon_insensitive", "squared_error"):
+            continue
+        parameters = {**PEGASOS, **BUDGETED, **kept, "loss": loss, "ball": False}
+        yield System("BSGD", bsgd.run, parameters, tasks=tasks), name
+        if loss in ("hinge", "epsilon_insensitive"):
+            parameters = {**parameters, "maintenance_rate": 120.0}
+            yield System("NBSGD", nbsgd.run, parameters, True, tasks), name
+    for variant in ("nn", "p"):
+        parameters = {"C": 0.8, "budget": BUDGET, "variant": variant}
+        tasks = ("binary", "multiclass")
+        yield System("BPA", bpa.run, parameters, tasks=tasks), variant
+        parameters = {**parameters, "epsilon": 0.1}
+        yield System("BPA", bpa.run, parameters, tasks=("regression",)), variant
+    for threshold, budget in ((0.1, None), (0.3, BUDGET), (0.0, BUDGET)):
+        parameters = {"projection_threshold": threshold, "budget": budget}
+        for aggressive in (False, True):
+            given = {**parameters, "aggressive": aggressive}
+            name = f"{threshold}-{budget}-{aggressive}"
+            yield System("Projectron", projectron.run, given, tasks=tasks), name
+        given = {**parameters, "eta0": 0.3, "epsilon": 0.1}
+        name = f"{threshold}-{budget}"
+        yield System("Projectron", projectron.run, given, tasks=("regression",)), name
+
+
 def cases() -> Iterator[Any]:
-    for system, variant in systems():
+    for system, variant in itertools.chain(systems(), keeping_systems()):
         for task in system.tasks:
             loss = system.parameters.get("loss", "")
             name = "-".join(str(p) for p in (system.name, loss, variant, task) if p)
@@ -226,7 +264,12 @@ def test_block_chunks_precision_and_format_do_not_matter(
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
 @pytest.mark.parametrize(
     "system, task",
-    [case for case in CASES if "hinge-False" in str(case.id) or "RBP" in str(case.id)],
+    [
+        case
+        for case in CASES
+        if any(name in str(case.id) for name in ("hinge-False", "RBP", "hinge-proj"))
+        or str(case.id).startswith(("BPA-nn", "BPA-p", "Projectron-0.3"))
+    ],
 )
 def test_every_kernel_equals_the_oracle(
     system: System, task: str, kernel: str, sparse: bool
@@ -241,6 +284,18 @@ def test_every_kernel_equals_the_oracle(
     other = X.toarray() if sparse else scipy.sparse.csr_array(X)
     predict = getattr(model, "decision_function", model.predict)
     np.testing.assert_allclose(predict(X), predict(other), rtol=1e-9, atol=1e-9)
+
+
+def test_merging_and_the_ball_equal_the_oracle() -> None:
+    # The norm changes by what merging and projecting take away.
+    X, y = data("regression", seed=5)
+    for kept in KEPT[:3]:
+        parameters = {**PEGASOS, **BUDGETED, **kept, "loss": "squared_error"}
+        parameters = {**parameters, "alpha": 0.5, "ball": True}
+        system = System("BSGD", bsgd.run, parameters)
+        wanted = system.run(X, 5 * y, "regression", gamma=0.5).scores
+        model = system.estimator("regression", gamma=0.5)
+        agree(learn(model, X, 5 * y, "regression", [100]), wanted, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +333,10 @@ PARENT = {
         for case in CASES
         if case.values[0].name in PARENT
         and "margin" not in str(case.id)
+        # Rows that the centres represent are never stored, also where there is room.
+        and "-projection-" not in str(case.id)
+        and "-projectioncoef" not in str(case.id)
+        and not str(case.id).startswith("BPA-p")
         and case.values[0].parameters.get("budget")
     ],
 )
@@ -289,7 +348,10 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     parent = {
         k: v for k, v in parameters.items() if not k.startswith(("budget", "hard"))
     }
-    for own in ("sampling", "max_coef", "maintenance_rate", "margin"):
+    for own in (
+        *("sampling", "max_coef", "margin", "aggressive", "projection_threshold"),
+        *("maintenance", "maintenance_rate", "n_neighbors", "victim"),
+    ):
         parent.pop(own, None)
     if system.name == "BPA":
         parent["budget"] = None
@@ -312,8 +374,9 @@ def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     # Threads pay for large models only; here they shall work all the same.
     monkeypatch.setattr(threads, "WORTHWHILE", 0)
     X, y = data("binary", rows=1000)
-    one = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=1)
-    two = onkel.BSGDClassifier(budget=50, gamma=0.5, n_jobs=2)
+    fixed = {"budget": 50, "gamma": 0.5, "maintenance": "removal"}
+    one = onkel.BSGDClassifier(**fixed, n_jobs=1)
+    two = onkel.BSGDClassifier(**fixed, n_jobs=2)
     np.testing.assert_allclose(
         onkel.progressive(one, X, y), onkel.progressive(two, X, y), rtol=1e-9
     )

@@ -31,8 +31,8 @@ from onkel.compiled import inner, without_nan
 from onkel.expansion import (
     LookAhead,
     Model,
-    add,
     alike,
+    bequeath,
     drop,
     merge,
     oldest_smallest,
@@ -82,7 +82,9 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
     if x > FAR:
         return Meeting(1.0, 1.0, math.exp(-x), light)
     low, high = 0.5, 1.0
-    h = math.sqrt(heavy) / (math.sqrt(heavy) + math.sqrt(light)) if x < 2.0 else 1.0
+    # The middle is a root for equal weights, and may be a minimum: begin beside it.
+    share = math.sqrt(heavy) / (math.sqrt(heavy) + math.sqrt(light))
+    h = 1.0 if x > 2.0 else max(share, 0.75 if share < 0.55 else 0.0)
     for _ in range(60):
         u, v = math.exp(-x * (1.0 - h) ** 2), math.exp(-x * h * h)
         uu, uv, vv = heavy * u * u, cross * u * v, light * v * v
@@ -101,8 +103,7 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
             new = 0.5 * (low + high)
         step = abs(new - h)
         h = new
-        # The next step would be of the order of this one's square.
-        if step < 1e-7:
+        if step < 1e-11:
             break
     meeting = _lost(heavy, cross, light, x, h)
     end = _lost(heavy, cross, light, x, 1.0)
@@ -248,9 +249,7 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
 
 
 @inner
-def _outline_of_rows(
-    model: Model, table: Any, m: int, values: Any, out: Any
-) -> float:
+def _outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) -> float:
     """Do what `outline` does, for several outputs, with the bounds of the table."""
     least = np.inf
     p = _product(model, m, m)
@@ -329,9 +328,7 @@ def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
     n, meeting = match.n, match.meeting
     if n < 0:
         n = nearest(model, values, m)
-        kappa = alike(model, ahead, m, n)
-        for o in range(model.coef.shape[0]):
-            add(model, o, n, model.coef[o, m] * kappa)
+        bequeath(model, m, n, alike(model, ahead, m, n))
         drop(model, ahead, t, m)
     elif meeting.loss == 0.0:
         merge(model, ahead, t, n, m, 1.0, 1.0, 1.0)

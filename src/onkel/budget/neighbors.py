@@ -14,7 +14,7 @@ from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.merge import kernel_row
 from onkel.budget.remove import smallest_share
 from onkel.compiled import inner
-from onkel.expansion import LookAhead, Model, add, alike, drop
+from onkel.expansion import LookAhead, Model, alike, bequeath, drop
 from onkel.inverse import JITTER
 
 
@@ -117,6 +117,5 @@ def _maintain(strategy: Neighbors, model: Model, ahead: LookAhead, t: int) -> No
         matrix[i, i] = (1.0 + JITTER) * alike(model, ahead, chosen[i], chosen[i])
     solve(matrix, shares, size)
     for i in range(size):
-        for o in range(model.coef.shape[0]):
-            add(model, o, chosen[i], model.coef[o, p] * shares[i])
+        bequeath(model, p, chosen[i], shares[i])
     drop(model, ahead, t, p)

@@ -16,12 +16,13 @@ from onkel.compiled import inner
 from onkel.expansion import (
     LookAhead,
     Model,
+    bequeath,
     drop,
     oldest_smallest,
     spread,
     squared_norms,
 )
-from onkel.inverse import in_span, lean
+from onkel.inverse import in_span, inverse_column, inverse_diagonal, lean
 
 
 class Project(NamedTuple):
@@ -33,17 +34,20 @@ class Project(NamedTuple):
 @inner
 def losses(model: Model, out: Any) -> None:
     """Squared norm of what is lost by projecting out each centre."""
+    size = model.head[0].count
     squared_norms(model, out)
-    for j in range(model.head[0].count):
-        out[j] /= model.reads.inverse[j, j]
+    for j in range(size):
+        out[j] /= inverse_diagonal(model.reads, j, size)
 
 
 @inner
 def project_out(model: Model, ahead: LookAhead, t: int, p: int) -> None:
     """Project centre p on the others; it leaves."""
-    shares = model.reads.inverse[p]
-    for o in range(model.coef.shape[0]):
-        spread(model, o, -model.coef[o, p] / shares[p], shares)
+    shares = model.reads.shares
+    inverse_column(model.reads, p, model.head[0].count, shares)
+    for j in range(model.head[0].count):
+        if j != p:
+            bequeath(model, p, j, -shares[j] / shares[p])
     drop(model, ahead, t, p)
 
 

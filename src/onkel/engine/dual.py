@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel import ascent
+from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
 from onkel.compiled import inner
@@ -221,6 +222,7 @@ def walk(
         if not finite:
             return t
         head.t += 1
+        tick(model.average)
         head.mistakes += _is_mistake(f, plan.y[i])
         if not _ascend(plan, f, i, ahead.diag[t]):
             continue

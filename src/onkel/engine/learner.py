@@ -16,6 +16,7 @@ import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
+from onkel.averages import Last
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
@@ -59,6 +60,8 @@ class Learner:
         In which it works.
     rng
         Generator of the strategy's draws.
+    average
+        Which iterate is the answer, a type of `onkel.averages`.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Learner:
         features: int,
         dtype: Any,
         rng: np.random.Generator,
+        average: type = Last,
     ) -> None:
         self.plan = plan
         self.budget = budget
@@ -76,7 +80,9 @@ class Learner:
         self.largest_size = int(min(largest_size(budget), UNLIMITED))
         capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
         reads = declared(budget, plan.ball)
-        self.model = allocate(outputs, capacity, features, np.dtype(dtype), reads)
+        self.model = allocate(
+            outputs, capacity, features, np.dtype(dtype), reads, average
+        )
         self._work: Workspace | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,7 +105,12 @@ class Learner:
 
     @property
     def coef(self) -> np.ndarray:
-        """True coefficients, shape (outputs, size)."""
+        """True coefficients of the answer, shape (outputs, size)."""
+        return self.model.average.of(self.last_coef)
+
+    @property
+    def last_coef(self) -> np.ndarray:
+        """True coefficients of the last iterate, shape (outputs, size)."""
         return self.model.coef[:, : self.head.count] * self.dtype.type(self.scale)
 
     @property
@@ -166,12 +177,14 @@ class Learner:
                     raise ScoreOverflowError(place if order is None else order[place])
                 yield scores
 
-    def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:
-        """Scores of the rows, shape (rows, outputs)."""
+    def score(
+        self, X: Any, n_jobs: int = 1, coef: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Scores of the rows, shape (rows, outputs), with other coefficients if given."""
         out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
         if self.head.count == 0 or len(out) == 0:
             return out
-        coef = self.coef
+        coef = self.coef if coef is None else coef
         points = self._points_for(X)
         with _blas().limit(limits=1), ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None

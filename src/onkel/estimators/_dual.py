@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel import kernels, rates
+from onkel.averages import Last, Mean
 from onkel.engine import dual
 from onkel.engine.learner import CHUNK, Learner
 from onkel.estimators._base import KernelEstimator
@@ -49,7 +50,10 @@ class DualEstimator(KernelEstimator):
         plan = dual.make(kernel, recipe.loss, rates.constant(), y, C, outputs)
         # Last, because it may draw from the user's generator.
         order_rng, draws, _ = self._seeds()
-        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
+        average = Last if self.average is None else Mean
+        learner = Learner(
+            plan, recipe.budget, outputs, X.shape[1], X.dtype, draws, average
+        )
         order = Order(self.selection, plan.preference, order_rng)
         monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
         progress = Progress(self, learner, passes=self.max_iter, rows=n)
@@ -58,6 +62,8 @@ class DualEstimator(KernelEstimator):
             for epoch in range(self.max_iter):
                 visits = order.epoch()
                 ledger.surrogate = ledger.gain = 0.0
+                if average is Mean:
+                    learner.model.average.restart()
                 progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK))
                 for _ in self._learn(learner, X, np.arange(n), weight, visits):
                     progress.advance()

@@ -8,7 +8,8 @@ be compared, with C_i the row's weight over (alpha n) for gradient systems:
 
 Without a budget the dual of a dual system is exact; on a budget it is the surrogate of
 the BSCA paper. A gradient system's dual variables are what its steps add up to, which
-is known for one output and a loss that `onkel.ascent` knows, else NaN.
+is known for one output and a loss that `onkel.ascent` knows, else NaN. Both are of the
+last iterate, also where the answer is an average.
 """
 
 import math
@@ -42,7 +43,9 @@ class Monitor:
             for name in ("epoch", "seconds", "primal", "dual", "maintenance", "size")
         }
         known = estimator.loss in ascent.MARGIN + ascent.RESIDUAL
-        self.slopes = np.zeros(len(y)) if known and len(learner.model.coef) == 1 else None
+        self.slopes = (
+            np.zeros(len(y)) if known and len(learner.model.coef) == 1 else None
+        )
         self.seconds, self.started = 0.0, time.perf_counter()
         self.seen = (0, 0)
 
@@ -59,10 +62,11 @@ class Monitor:
         if dual is None:
             dual = self._implied()
         one_loss = np.zeros((0, 0)) if dual is None else dual
-        scores = self.learner.score(self.X, self.n_jobs)
+        coef = self.learner.last_coef
+        scores = self.learner.score(self.X, self.n_jobs, coef)
         lost, surrogate = totals(loss, scores, self.y, self.C, one_loss)
-        at_centers = self.learner.score(self.learner.points, self.n_jobs)
-        norm2 = float((self.learner.coef * at_centers.T).sum(dtype=np.float64))
+        at_centers = self.learner.score(self.learner.points, self.n_jobs, coef)
+        norm2 = float((coef * at_centers.T).sum(dtype=np.float64))
         rows, maintained = head.t - self.seen[0], head.maintenance - self.seen[1]
         self.seen = (int(head.t), int(head.maintenance))
         entry = {
@@ -70,7 +74,7 @@ class Monitor:
             "seconds": self.seconds,
             "primal": 0.5 * norm2 + lost,
             "dual": math.nan if dual is None else surrogate,
-            "maintenance": maintained / rows,
+            "maintenance": float(maintained / rows),
             "size": int(head.count),
         }
         for name, number in entry.items():

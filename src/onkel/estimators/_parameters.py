@@ -33,9 +33,7 @@ RANGES: dict[str, list[Any]] = {
     "hard_budget": [FROM_ONE, None],
     "kernel": [StrOptions(set(KERNELS))],
     "learning_rate": [StrOptions({"constant", "invscaling"})],
-    "maintenance": [
-        StrOptions({"merge", "projection", "projection_knn", "removal"})
-    ],
+    "maintenance": [StrOptions({"merge", "projection", "projection_knn", "removal"})],
     "maintenance_fraction": [NOT_NEGATIVE, None],
     "maintenance_rate": [Interval(Real, 0, None, closed="both"), None],
     "margin": [NOT_NEGATIVE],
@@ -63,9 +61,16 @@ RANGES: dict[str, list[Any]] = {
 }
 
 TEXTS = {
-    "C": "Longest step; not the C of a support vector machine.",
+    "C": (
+        "Cap on the dual variables, as in a support vector machine; in passive-"
+        "aggressive learning the longest step."
+    ),
     "aggressive": "Whether to learn from rows with a small margin too (Projectron++).",
     "alpha": "Strength of the regulariser alpha/2 |w|^2.",
+    "average": (
+        'Which model is the answer. "epoch": the mean of all iterates of the last '
+        "epoch. None: the last one."
+    ),
     "ball": (
         "Whether to project the model on the ball that is known to hold the minimiser. "
         '"auto": with squared_error on a budget, if alpha <= 1.'
