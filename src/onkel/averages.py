@@ -5,9 +5,9 @@ Mean    the mean of all since `clock` was 0, each counted before its row changes
 
 The mean costs nothing per row. Every coefficient a keeps a lag B, and its mean over A
 rows is a - B/A: a change by w after A rows adds w A to B, because in those rows it was
-not there yet. A centre that leaves hands on its lag as it hands on its coefficients: if
-it is merged or projected, the mean is merged or projected with it; if it is dropped, its
-part of the mean is dropped.
+not there yet. A centre that leaves hands on its lag as it hands on its coefficients:
+if it is merged or projected, the mean is merged or projected with it; if it is dropped,
+its part of the mean is dropped.
 """
 
 from typing import Any, NamedTuple

@@ -154,12 +154,15 @@ def _borrowed(arrays):  # type: ignore[no-untyped-def]
     return scope["code"]
 
 
-def choice(position: int) -> tuple[Callable, Callable[[type], Callable[[F], F]]]:
+def choice(
+    position: int, merged: bool = True
+) -> tuple[Callable, Callable[[type], Callable[[F], F]]]:
     """Make a function whose code is chosen by the type of one of its arguments.
 
     That argument is a NamedTuple. The choice is made when the caller is compiled, so
     only what is used is compiled, and the result can be cached; functions passed as
-    arguments cannot.
+    arguments cannot. `merged` code becomes part of the caller; leave that to small
+    codes, because the larger a function, the longer it takes to compile.
 
     Returns
     -------
@@ -180,7 +183,7 @@ def choice(position: int) -> tuple[Callable, Callable[[type], Callable[[F], F]]]
         return register
 
     # Not strict: the codes name their arguments, this function does not.
-    @overload(function, jit_options=MERGED, strict=False)
+    @overload(function, jit_options=MERGED if merged else INNER, strict=False)
     def _choose(*arguments: Any) -> Any:
         return table[arguments[position].instance_class]
 

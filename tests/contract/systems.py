@@ -20,6 +20,8 @@ SEED = 7
 PEGASOS = {"alpha": 0.01, "t0": 10.0}
 CONSTANT = {"eta0": 0.4, "alpha": 0.05}
 BOUNDED = {"budget": BUDGET}
+# Any kernel can do it.
+REMOVAL = {"maintenance": "removal"}
 
 
 class System(NamedTuple):
@@ -60,15 +62,27 @@ CLASSIFIERS = {
     "forgetron": System("ForgetronClassifier", BOUNDED),
     "budget-perceptron": System("BudgetPerceptronClassifier", BOUNDED),
     "bpa": System("BPAClassifier", {**BOUNDED, "C": 0.8}),
+    "bpa-nn": System("BPAClassifier", {**BOUNDED, "C": 0.8, "variant": "nn"}),
+    "bpa-p": System("BPAClassifier", {**BOUNDED, "C": 0.8, "variant": "p"}),
     "pa": System("BPAClassifier", {"budget": None, "C": 0.8}),
+    "projectron": System("ProjectronClassifier", BOUNDED),
+    "projectron++": System("ProjectronClassifier", {**BOUNDED, "aggressive": True}),
     "ogd": System("OGDClassifier", CONSTANT),
     "bogd": System("BOGDClassifier", {**BOUNDED, **CONSTANT}),
     "bogd++": System("BOGDClassifier", {**BOUNDED, **CONSTANT, "sampling": "weighted"}),
     "sgd": System("KernelSGDClassifier", PEGASOS),
     "bsgd": System("BSGDClassifier", {**BOUNDED, **PEGASOS}),
-    "bsgd-ball": System("BSGDClassifier", {**BOUNDED, **PEGASOS, "ball": True}),
+    "bsgd-ball": System(
+        "BSGDClassifier", {**BOUNDED, **PEGASOS, **REMOVAL, "ball": True}
+    ),
+    "bsgd-knn": System(
+        "BSGDClassifier", {**BOUNDED, **PEGASOS, "maintenance": "projection_knn"}
+    ),
+    "bsgd-projection": System(
+        "BSGDClassifier", {**BOUNDED, **PEGASOS, "maintenance": "projection"}
+    ),
     "nbsgd": System(
-        "NBSGDClassifier", {**BOUNDED, **PEGASOS, "maintenance_rate": 60.0}
+        "NBSGDClassifier", {**BOUNDED, **PEGASOS, **REMOVAL, "maintenance_rate": 60.0}
     ),
 }
 
@@ -87,8 +101,11 @@ REGRESSORS = {
         "BSGDRegressor", {**BOUNDED, **PEGASOS, "loss": "squared_error"}, True
     ),
     "nbsgd-r": System(
-        "NBSGDRegressor", {**BOUNDED, **PEGASOS, "maintenance_rate": 60.0}, True
+        "NBSGDRegressor",
+        {**BOUNDED, **PEGASOS, **REMOVAL, "maintenance_rate": 60.0},
+        True,
     ),
+    "projectron-r": System("ProjectronRegressor", {**BOUNDED, "eta0": 0.3}, True),
 }
 
 SYSTEMS = CLASSIFIERS | REGRESSORS

@@ -12,6 +12,6 @@ and leaves the when to another (see `bernoulli`), answers the others.
 from onkel.compiled import choice
 
 absorb, absorbs = choice(position=0)
-leans, leaning = choice(position=0)
+leans, leaning = choice(position=0, merged=False)
 lay, lays = choice(position=0)
-maintain, maintains = choice(position=0)
+maintain, maintains = choice(position=0, merged=False)

@@ -121,9 +121,9 @@ def _lost(heavy: float, cross: float, light: float, x: float, h: float) -> Meeti
 
 @functools.cache
 def table() -> np.ndarray:
-    """WD / ((a_m + a_n) mu (1 - mu) (1 - kappa))^2 over mu in [1/2, 1], kappa in [0, 1].
+    """WD / ((a_m + a_n) mu (1 - mu) (1 - kappa))^2 over mu and kappa.
 
-    mu is the share of the heavier coefficient, kappa = k(m, n).
+    mu in [1/2, 1] is the share of the heavier coefficient, kappa = k(m, n) in [0, 1].
     """
     # The ends stand for their limits, where the quotient would be 0/0.
     mu = np.minimum(np.linspace(0.5, 1.0, CELLS + 1), 1.0 - 1e-7)[:, None]
@@ -282,25 +282,23 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
     best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
     if least == np.inf:
         return best
-    for n in range(size):
-        if bound[n] == least:
-            best = Match(n, _meet(model, gamma, m, n))
-            break
-    first = best.n
-    for n in range(size):
+    first = 0
+    while bound[first] > least:
+        first += 1
+    for k in range(-1, size):
+        # The most promising first: hardly any other is then worth a closer look.
+        n = first if k < 0 else k
         # Bounds in single precision may be that much too high.
-        if bound[n] > best.meeting.loss * (1.0 + 1e-5) or n == first:
+        if bound[n] > best.meeting.loss * (1.0 + 1e-5) or k == first:
             continue
-        if single:
+        if single and k >= 0:
             one, other = abs(model.coef[0, m]), abs(model.coef[0, n])
             p, q, r = one * one, one * other, other * other
-            tight = lower_bound(ahead.table, p, q, r, values[n])
-            if tight > best.meeting.loss:
+            if lower_bound(ahead.table, p, q, r, values[n]) > best.meeting.loss:
                 continue
         meeting = _meet(model, gamma, m, n)
-        older = model.birth[n] < model.birth[best.n]
         if meeting.loss < best.meeting.loss or (
-            meeting.loss == best.meeting.loss and older
+            meeting.loss == best.meeting.loss and model.birth[n] < model.birth[best.n]
         ):
             best = Match(n, meeting)
     return best
@@ -320,19 +318,18 @@ def _nothing(strategy: Merge, model: Model, output: int, weight: float) -> None:
 def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
     squared_norms(model, ahead.scratch)
     m = oldest_smallest(model, ahead.scratch)
-    if model.head[0].count == 1:
-        drop(model, ahead, t, m)
-        return
     values = kernel_row(model, ahead, t, m)
     match = partner(model, ahead, m, values)
     n, meeting = match.n, match.meeting
     if n < 0:
         n = nearest(model, values, m)
-        bequeath(model, m, n, alike(model, ahead, m, n))
+        if n >= 0:
+            bequeath(model, m, n, alike(model, ahead, m, n))
         drop(model, ahead, t, m)
-    elif meeting.loss == 0.0:
-        merge(model, ahead, t, n, m, 1.0, 1.0, 1.0)
-    elif _product(model, n, n) > _product(model, m, m):
-        merge(model, ahead, t, n, m, meeting.h, meeting.u, meeting.v)
-    else:
-        merge(model, ahead, t, n, m, 1.0 - meeting.h, meeting.v, meeting.u)
+        return
+    h, u, v = meeting.h, meeting.u, meeting.v
+    if meeting.loss == 0.0:
+        h, u, v = 1.0, 1.0, 1.0
+    elif _product(model, n, n) <= _product(model, m, m):
+        h, u, v = 1.0 - h, v, u
+    merge(model, ahead, t, n, m, h, u, v)

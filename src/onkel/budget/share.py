@@ -48,8 +48,8 @@ def parts(model: Model, ahead: LookAhead, t: int, r: int) -> Parts:
             own = (k_nn * k_tr - k_tn * k_nr) / determinant
             other = (k_tt * k_nr - k_tn * k_tr) / determinant
             return Parts(own, other, max(k_rr - own * k_tr - other * k_nr, 0.0))
-    own = k_tr / k_tt if k_tt > 0.0 else 0.0
-    return Parts(own, 0.0, max(k_rr - own * k_tr, 0.0))
+    alone = k_tr / k_tt if k_tt > 0.0 else 0.0
+    return Parts(alone, 0.0, max(k_rr - alone * k_tr, 0.0))
 
 
 @absorbs(Share)

@@ -180,7 +180,10 @@ class Learner:
     def score(
         self, X: Any, n_jobs: int = 1, coef: np.ndarray | None = None
     ) -> np.ndarray:
-        """Scores of the rows, shape (rows, outputs), with other coefficients if given."""
+        """Scores of the rows, shape (rows, outputs).
+
+        With `coef`, the scores under other coefficients than the model's.
+        """
         out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
         if self.head.count == 0 or len(out) == 0:
             return out
@@ -255,6 +258,7 @@ class Learner:
                 self.largest_size,
                 self.rng,
                 self._workspace(block_size),
+                False,
             )
             done += learnt
             if self._slots(min(block_size, len(y) - done)) <= len(self.model.diag):

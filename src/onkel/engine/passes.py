@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onkel.compiled import borrowed, choice, inner, jit
+from onkel.compiled import borrowed, choice, jit
 from onkel.engine.block import Workspace, fill, look_ahead
 from onkel.engine.plan import slots_for
 from onkel.expansion import Model
@@ -10,37 +10,6 @@ from onkel.expansion import Model
 # Learn the rows of a block, one after another; the type of the plan says how. Returns
 # how many could be learnt.
 walk, walks = choice(position=0)
-
-
-@inner
-def walk_through(
-    plan: Any,
-    budget: Any,
-    model: Model,
-    rows: Any,
-    first: int,
-    last: int,
-    slots: int,
-    y: Any,
-    sample_weight: Any,
-    scores: Any,
-    rng: Any,
-    work: Workspace,
-) -> int:
-    """Learn the block whose kernel values `fill` has computed."""
-    work = borrowed(work)
-    work.pending[0] = -1
-    return walk(
-        plan,
-        budget,
-        borrowed(model),
-        look_ahead(plan.kernel, borrowed(rows), first, last, slots, work),
-        work.f,
-        borrowed(y)[first:last],
-        borrowed(sample_weight)[first:last],
-        borrowed(scores)[first:last],
-        rng,
-    )
 
 
 @jit
@@ -56,34 +25,38 @@ def learn(
     largest_size: int,
     rng: Any,
     work: Workspace,
+    filled: bool,  # whether the kernel values of the first block are in `work`
 ) -> int:
     """Learn rows block by block; return how many were learnt.
 
     Stops before a block for which the arrays have no room, and before a row that
     cannot be learnt; the caller tells the two apart by the room.
     """
+    model, work, rows = borrowed(model), borrowed(work), borrowed(rows)
+    y, sample_weight = borrowed(y), borrowed(sample_weight)
+    scores = borrowed(scores)
     done = 0
     while done < len(y):
         last = min(done + block_size, len(y))
         slots = slots_for(model.head[0].count, last - done, largest_size)
         if slots > len(model.diag):
             return done
-        fill(plan.kernel, rows, done, (0, last - done), model, slots, work)
-        learnt = walk_through(
+        if not filled:
+            fill(plan.kernel, rows, done, (0, last - done), model, slots, work)
+        filled = False
+        work.pending[0] = -1
+        ahead = look_ahead(plan.kernel, rows, done, last, slots, work)
+        done += walk(
             plan,
             budget,
             model,
-            rows,
-            done,
-            last,
-            slots,
-            y,
-            sample_weight,
-            scores,
+            ahead,
+            work.f,
+            y[done:last],
+            sample_weight[done:last],
+            scores[done:last],
             rng,
-            work,
         )
-        done += learnt
         if done < last:
             return done
     return done

@@ -16,13 +16,13 @@ from onkel.engine import block, passes
 from onkel.engine.block import Workspace
 from onkel.engine.plan import slots_for
 from onkel.expansion import Model
+from onkel.rows import part
 
 # Kernel values times features of a row below which a second thread costs more than it
 # saves: waking it takes longer than half a block.
 WORTHWHILE = 200_000
 
 fill = jit(block.fill)
-walk_through = jit(passes.walk_through)
 
 
 def split(rows: int, parts: int) -> list[tuple[int, int]]:
@@ -70,6 +70,7 @@ class Team:
         largest_size: int,
         rng: np.random.Generator,
         work: Workspace,
+        filled: bool,  # never: that is the team's work
     ) -> int:
         """Do what `passes.learn` does."""
         done = 0
@@ -85,19 +86,19 @@ class Team:
                 fill(plan.kernel, rows, first, share, model, slots, work)
 
             self.share(last - done, task)
-            done += walk_through(
+            done += passes.learn(
                 plan,
                 budget,
                 model,
-                rows,
-                done,
-                last,
-                slots,
-                y,
-                sample_weight,
-                scores,
+                part(rows, done, last),
+                y[done:last],
+                sample_weight[done:last],
+                scores[done:last],
+                block_size,
+                largest_size,
                 rng,
                 work,
+                True,
             )
             if done < last:
                 return done

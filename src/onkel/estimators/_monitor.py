@@ -22,9 +22,12 @@ from onkel import ascent
 from onkel.engine.learner import Learner
 from onkel.engine.objective import collect_slopes, totals
 
+# What is kept of every epoch.
+NAMES = ("epoch", "seconds", "primal", "dual", "updates", "maintenance", "size")
+
 
 class Monitor:
-    """Keeps `history_`; costs one prediction of all rows and of the centres an epoch."""
+    """Keeps `history_`, for a prediction of all rows and of the centres an epoch."""
 
     def __init__(
         self,
@@ -38,16 +41,13 @@ class Monitor:
         self.learner, self.X, self.y, self.weight = learner, X, y, weight
         self.C = C * weight
         self.n_jobs = estimator._n_jobs()
-        self.history: dict[str, list[float]] = {
-            name: []
-            for name in ("epoch", "seconds", "primal", "dual", "maintenance", "size")
-        }
+        self.history: dict[str, list[float]] = {name: [] for name in NAMES}
         known = estimator.loss in ascent.MARGIN + ascent.RESIDUAL
         self.slopes = (
             np.zeros(len(y)) if known and len(learner.model.coef) == 1 else None
         )
         self.seconds, self.started = 0.0, time.perf_counter()
-        self.seen = (0, 0)
+        self.seen = np.zeros(3)
 
     def watch(self, scores: np.ndarray, rows: np.ndarray) -> None:
         """Take note of a gradient system's steps, from the scores before them."""
@@ -67,13 +67,15 @@ class Monitor:
         lost, surrogate = totals(loss, scores, self.y, self.C, one_loss)
         at_centers = self.learner.score(self.learner.points, self.n_jobs, coef)
         norm2 = float((coef * at_centers.T).sum(dtype=np.float64))
-        rows, maintained = head.t - self.seen[0], head.maintenance - self.seen[1]
-        self.seen = (int(head.t), int(head.maintenance))
+        now = np.array([head.t, head.updates, head.maintenance], np.float64)
+        rows, updates, maintained = now - self.seen
+        self.seen = now
         entry = {
             "epoch": len(self.history["epoch"]) + 1,
             "seconds": self.seconds,
             "primal": 0.5 * norm2 + lost,
             "dual": math.nan if dual is None else surrogate,
+            "updates": float(updates / rows),
             "maintenance": float(maintained / rows),
             "size": int(head.count),
         }

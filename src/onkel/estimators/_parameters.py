@@ -122,8 +122,9 @@ TEXTS = {
     "monitor": (
         "Whether fit keeps `history_`: for every epoch the seconds so far, the primal "
         "objective and the surrogate of the dual (as of a support vector machine with "
-        "C = 1/(alpha n)), the share of rows that were followed by maintenance, and "
-        "the size of the model. Costs a prediction of all rows per epoch."
+        "C = 1/(alpha n)), the shares of rows that changed the model and that were "
+        "followed by maintenance, and the size of the model. Costs a prediction of all "
+        "rows and of the centres per epoch."
     ),
     "n_jobs": "Threads. None means 1, -1 as many as there are cores.",
     "n_neighbors": "Centres that take over from one that leaves (projection_knn).",

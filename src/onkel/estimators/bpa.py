@@ -35,7 +35,6 @@ from onkel.estimators._classifier import WeightedClassifier
 from onkel.estimators._parameters import FROM_ONE, system
 from onkel.estimators._regressor import WeightedRegressor
 
-
 STRATEGIES = {"s": Substitute, "nn": Share, "p": Inherit}
 
 

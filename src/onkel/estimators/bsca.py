@@ -19,17 +19,18 @@ epsilon_insensitive (support vector regression) and squared_error (kernel ridge)
 | beta, w~ | dual_coef_, support_vectors_: the model, on a budget |
 | B | budget; None for plain stochastic coordinate ascent |
 
-Deviations: the coefficient of a new centre is y_i delta (the paper's pseudo-code forgets
-y_i), and centres merge whose coefficients have the same sign, not whose labels are the
-same. A row that is still a centre of its own changes its coefficient instead of becoming
-a second centre. Epochs are permutations; selection="uniform" is the paper's text. Several
-classes: one against the rest over shared centres.
+Deviations: the coefficient of a new centre is y_i delta (the paper's pseudo-code
+forgets y_i), and centres merge whose coefficients have the same sign, not whose labels
+are the same. A row that is still a centre of its own changes its coefficient instead of
+becoming a second centre. Epochs are permutations; selection="uniform" is the paper's
+text. Several classes: one against the rest over shared centres.
 
 The answer is the mean of the last epoch's iterates, average=None the paper's last one.
 A step makes the margin of its row exactly 1. Where all points are alike, k(x, x') near
-1, it moves the scores of all rows with it, so the last iterate follows the last few rows
-and its error swings (on a9a between 15 and 45 %) until the dual variables have reached
-their bounds, with or without a budget. The mean costs nothing and does not swing.
+1, it moves the scores of all rows with it, so the last iterate follows the last few
+rows and its error swings (on a9a between 15 and 45 %) until the dual variables have
+reached their bounds, with or without a budget. The mean costs nothing and does not
+swing.
 """
 
 import math

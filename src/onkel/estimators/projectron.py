@@ -19,10 +19,10 @@ Projectron++ (aggressive=True) also takes rows with 0 < y f(x) < 1. With l = 1 -
 Cost: O(centres^2) per mistake, with aggressive=True per row with a margin below 1.
 
 Deviations: the inverse Gram matrix has a small jitter on its diagonal, so a row in the
-span of the centres is never stored, whatever eta (see `onkel.inverse`). Several classes:
-the rows of the class and of its runner-up move by +1 and -1, or by half of tau each (a
-heuristic). Regression: if |y - f| > epsilon, steps of eta0 sign(y - f); from the LSOKL
-toolbox, not from a paper.
+span of the centres is never stored, whatever eta (see `onkel.inverse`). Several
+classes: the rows of the class and of its runner-up move by +1 and -1, or by half of tau
+each (a heuristic). Regression: if |y - f| > epsilon, steps of eta0 sign(y - f); from
+the LSOKL toolbox, not from a paper.
 """
 
 from typing import Any

@@ -88,6 +88,15 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
             "BOGD++": {"sampling": "weighted"},
         },
         "BSGD": {"BSGD": pegasos},
+        "BPA": {
+            "BPA-S": {"variant": "s"},
+            "BPA-NN": {"variant": "nn"},
+            "BPA-P": {"variant": "p"},
+        },
+        "Projectron": {
+            "Projectron": {},
+            "Projectron++": {"aggressive": True},
+        },
         "KernelSGD": {"KernelSGD": pegasos},
         "NBSGD": {"NBSGD": pegasos | fading},
     }
@@ -95,13 +104,15 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
 
 
 def systems(stream: Stream, seed: int = 0) -> dict[str, Any]:
-    """Every classifier of the library, unfitted, by the name under which it starts."""
+    """Every classifier for streams, unfitted, by the name under which it starts."""
     shared = {"budget": stream.budget, "gamma": stream.gamma, "random_state": seed}
     models: dict[str, Any] = {}
     for public in onkel.__all__:
         if not public.endswith("Classifier"):
             continue
         system = getattr(onkel, public)
+        if not hasattr(system, "partial_fit"):
+            continue  # needs all rows at once
         known = inspect.signature(system).parameters
         common = {name: value for name, value in shared.items() if name in known}
         own = variants(public.removesuffix("Classifier"), len(stream.y))

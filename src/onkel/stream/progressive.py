@@ -38,5 +38,10 @@ def progressive(estimator: Any, X: Any, y: Any, classes: Any = None) -> np.ndarr
     >>> int(((scores > 0) != y).sum()) == model.n_mistakes_
     True
     """
+    if not hasattr(estimator, "partial_fit"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no partial_fit: it needs all rows at once "
+            "and cannot learn from a stream"
+        )
     scores = estimator._learn_stream(X, y, classes, None, keep_scores=True)
     return scores[:, 0] if scores.shape[1] == 1 else scores
