@@ -408,7 +408,9 @@ def merge(model: Slots, gamma: float) -> None:
     for n in range(len(model)):
         c_n, a_n = model.centers[n], model.coef[n]
         q = float(np.sum(a_m * a_n))
-        if n == m or q <= 0:
+        # Rows at a right angle have a product of 0, up to rounding.
+        zero = 1e-9 * float(np.linalg.norm(a_m) * np.linalg.norm(a_n))
+        if n == m or q <= zero:
             continue
         s = min(gamma * float(np.sum((c_m - c_n) ** 2)), 1e300)  # s * 0 must be 0
         if math.exp(-s) > 1 - 1e-8:

@@ -219,7 +219,9 @@ def merge(model: Expansion, raws: list[np.ndarray]) -> None:
         return
     degradations = {}
     for n in range(len(model)):
-        if n != m and float(raws[m] @ raws[n]) > 0:
+        # Rows at a right angle have a product of 0, up to rounding.
+        zero = 1e-9 * float(np.linalg.norm(raws[m]) * np.linalg.norm(raws[n]))
+        if n != m and float(raws[m] @ raws[n]) > zero:
             x = exponent(model, m, n)
             degradations[n] = merge_pair(raws[m], raws[n], x)[1]
     if not degradations:

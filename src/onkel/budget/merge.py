@@ -46,6 +46,8 @@ CELLS = 128
 TABLE_ERROR = 1e-3
 # Closer than this, centres are one point: coefficients are added.
 SAME = 1e-8
+# Rows of coefficients with a smaller cosine have none, up to rounding.
+RIGHT_ANGLE = 1e-9
 # Further than this, the best place is the heavier centre itself, to double precision.
 FAR = 40.0
 
@@ -255,9 +257,8 @@ def _outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) ->
     p = _product(model, m, m)
     for n in range(model.head[0].count):
         out[n] = np.inf
-        q = _product(model, m, n)
-        if n != m and q > 0.0:
-            r = _product(model, n, n)
+        q, r = _product(model, m, n), _product(model, n, n)
+        if n != m and q > RIGHT_ANGLE * math.sqrt(p * r):
             out[n] = lower_bound(table, p, q, r, values[n])
             least = min(least, out[n])
     return least

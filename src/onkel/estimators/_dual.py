@@ -62,11 +62,15 @@ class DualEstimator(KernelEstimator):
             for epoch in range(self.max_iter):
                 visits = order.epoch()
                 ledger.surrogate = ledger.gain = 0.0
-                if average is Mean:
-                    learner.model.average.restart()
-                progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK))
-                for _ in self._learn(learner, X, np.arange(n), weight, visits):
-                    progress.advance()
+                # A longer mean would be merged too often: see the note in bsca.py.
+                averaged = len(visits) if self.budget is None else self.budget
+                late = max(len(visits) - averaged, 0)
+                progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK) + 1)
+                for part in (visits[:late], visits[late:]):
+                    if average is Mean:
+                        learner.model.average.restart()
+                    for _ in self._learn(learner, X, np.arange(n), weight, part):
+                        progress.advance()
                 if monitor is not None:
                     monitor.record(plan.dual)
                 stopped = progress.end_pass()

@@ -68,8 +68,8 @@ TEXTS = {
     "aggressive": "Whether to learn from rows with a small margin too (Projectron++).",
     "alpha": "Strength of the regulariser alpha/2 |w|^2.",
     "average": (
-        'Which model is the answer. "epoch": the mean of all iterates of the last '
-        "epoch. None: the last one."
+        'Which model is the answer. "suffix": the mean of the iterates of the last '
+        "visits, as many as the budget. None: the last iterate."
     ),
     "ball": (
         "Whether to project the model on the ball that is known to hold the minimiser. "

@@ -6,8 +6,8 @@ learns the five problems of the BSCA paper with several seeds, and writes the te
 after every epoch (svm.json), a table of it (svm.md), and a picture (svm.png). SVC is
 scikit-learn's, given a time limit; the budgeted systems do without its bias.
 
-The errors of BSCA are those of its answer, the mean of the last epoch's iterates, and
-of its last iterate, which is the paper's answer; both come from the same runs.
+The errors of BSCA are those of its answer, the mean of its last iterates, and of
+the very last, which is the paper's answer; both come from the same runs.
 """
 
 import argparse
