@@ -10,16 +10,16 @@ Kept as a square root, K^-1 = R R', with a row of R for each centre:
 d is the projection of phi(x) on the centres, r2 the squared norm of what is left.
 -K^-1[:, p] / K^-1[p, p] is the projection of centre p on the others, and 1/K^-1[p, p]
 the squared norm of what that leaves. The entries of R are of the order of the square
-root of those of K^-1, and reflections do not let errors grow: edits of K^-1 itself lose
-all digits when two close centres part.
+root of those of K^-1, and reflections keep errors in proportion to them: edits of K^-1
+itself lose all digits when two close centres part.
 
 Gram matrices of close centres have no inverse to speak of. K therefore has
-JITTER k(c, c) added on its diagonal, and a row with r2 <= 2 JITTER k(x, x) lies in the
-span of the centres: it may not be appended. All is in double precision, also the kernel
-values, whatever the precision of the model.
+JITTER k(c, c) added on its diagonal, and a row with r2 <= 2 JITTER k(x, x), such as a
+duplicate, counts as one in the span of the centres: it is not appended. All is in
+double precision, also the kernel values, whatever the precision of the model.
 
-Every CHECK_EVERY edits one column of K K^-1 is compared with the identity, and R
-computed afresh if they differ by more than DRIFT; `book.repairs` counts.
+Every CHECK_EVERY appended rows one column of K K^-1 is compared with the identity, and
+R computed afresh if they differ by more than DRIFT; `book.repairs` counts.
 """
 
 import math
@@ -35,7 +35,7 @@ from onkel.rows import spread_out
 
 JITTER = 1e-8
 CHECK_EVERY = 100
-DRIFT = 1e-6
+DRIFT = 1e-7
 
 
 @inner
@@ -45,7 +45,7 @@ def lean(model: Model, ahead: LookAhead, t: int) -> float:
     spread_out(ahead.rows, t, ahead.point)
     for j in range(size):
         reads.column[j] = between(ahead.similarity, model.points[j], ahead.point)
-    book.diagonal = between(ahead.similarity, ahead.point, ahead.point)
+    book.kxx = between(ahead.similarity, ahead.point, ahead.point)
     work = reads.work
     work[:size] = 0.0
     for i in range(size):
@@ -54,7 +54,7 @@ def lean(model: Model, ahead: LookAhead, t: int) -> float:
             work[k] += value * own[k]
     for j in range(size):
         reads.shares[j] = _dot(reads.root[j], work, size)
-    book.residual = max(book.diagonal - _dot(work, work, size), 0.0)
+    book.residual = max(book.kxx - _dot(work, work, size), 0.0)
     return book.residual
 
 
@@ -84,7 +84,7 @@ def inverse_diagonal(reads: Inverse, p: int, size: int) -> float:
 def in_span(model: Model) -> bool:
     """Whether the row that leans is represented by the centres."""
     book = model.reads.book[0]
-    return book.residual <= 2.0 * JITTER * book.diagonal
+    return book.residual <= 2.0 * JITTER * book.kxx
 
 
 @inner
@@ -100,14 +100,14 @@ def _append(
     reads: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
 ) -> None:
     book, size = reads.book[0], len(known)
-    scale = 1.0 / math.sqrt(book.residual + JITTER * book.diagonal)
+    scale = 1.0 / math.sqrt(book.residual + JITTER * book.kxx)
     for i in range(size):
         reads.root[i, j] = -scale * reads.shares[i]
         reads.root[j, i] = 0.0
         reads.values[i, j] = reads.column[i]
         reads.values[j, i] = reads.column[i]
     reads.root[j, j] = scale
-    reads.values[j, j] = book.diagonal
+    reads.values[j, j] = book.kxx
     book.edits += 1
     if book.edits % CHECK_EVERY == 0:
         column = book.edits // CHECK_EVERY % (size + 1)

@@ -110,7 +110,7 @@ class Nearest(NamedTuple):
 BOOK = np.dtype(
     [
         ("residual", np.float64),  # of the row that leans on the centres
-        ("diagonal", np.float64),  # its k(x, x)
+        ("kxx", np.float64),  # its k(x, x); a record has a `diagonal` of its own
         ("edits", np.int64),
         ("repairs", np.int64),
     ],

@@ -46,10 +46,14 @@ THREE_CLASSES = np.array(
         [0.0, 0.5, -0.7, -0.2, 0.0],
     ]
 )
-ONE_AND_THREE = pytest.mark.parametrize(
+each_change = pytest.mark.parametrize(
     "coef, change",
-    [(FIVE, update(0.4)), (THREE_CLASSES, update(0.4, up=2, down=1))],
-    ids=["binary", "multiclass"],
+    [
+        (FIVE, update(0.4)),
+        (FIVE, update(-0.4)),
+        (THREE_CLASSES, update(0.4, up=2, down=1)),
+    ],
+    ids=["positive", "negative", "multiclass"],
 )
 
 
@@ -238,7 +242,7 @@ def laid(bench: Bench, change: Any, tau: float = 1.0) -> np.ndarray:
     return bench.coef + tau * np.outer(directions(change, len(bench.coef)), d)
 
 
-@ONE_AND_THREE
+@each_change
 def test_laying_a_row_on_the_centres_adds_its_projection(
     coef: np.ndarray, change: Any
 ) -> None:
@@ -320,12 +324,12 @@ def test_the_victim_and_its_projection_equal_brute_force(
 # ---- BPA-P ---------------------------------------------------------------------------
 
 
-@ONE_AND_THREE
+@each_change
 @pytest.mark.parametrize("weight", [1e-6, 0.4])
 def test_the_newcomer_inherits_and_never_leaves(
     coef: np.ndarray, change: Any, weight: float
 ) -> None:
-    change = change._replace(weight=weight)
+    change = change._replace(weight=math.copysign(weight, change.weight))
     given = directions(change, len(coef))[:, None]
     for seed in range(10):
         bench = made(coef, seed=seed)
@@ -369,7 +373,7 @@ def leftover(bench: Bench) -> float:
     return math.sqrt(lean(bench.model, bench.ahead, 0))
 
 
-@ONE_AND_THREE
+@each_change
 def test_a_mistake_is_stored_or_laid_on_the_centres_by_its_residual(
     coef: np.ndarray, change: Any
 ) -> None:
@@ -412,13 +416,13 @@ def with_margin(coef: np.ndarray, change: Any, margin: float) -> Bench:
     return bench
 
 
-@ONE_AND_THREE
+@each_change
 @pytest.mark.parametrize("margin", [0.05, 0.3, 0.6, 0.9, 0.999])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 2.0, 100.0])
 def test_a_small_margin_is_corrected_by_the_formula_of_the_paper(
     coef: np.ndarray, change: Any, margin: float, threshold: float
 ) -> None:
-    change = change._replace(weight=1.0)
+    change = change._replace(weight=math.copysign(1.0, change.weight))
     bench = with_margin(coef, change, margin)
     residual = leftover(bench)
     loss, p2 = 1.0 - margin, 1.0 - residual**2
@@ -435,11 +439,18 @@ def test_a_small_margin_is_corrected_by_the_formula_of_the_paper(
     assert head.updates == 1
 
 
-@ONE_AND_THREE
+@each_change
 def test_a_mistake_is_one_for_the_aggressive_too(coef: np.ndarray, change: Any) -> None:
     for margin in (-0.5, 0.0):
         bench = with_margin(coef, change, -1.0)
         bench.model.head[0].factor *= -margin
         assert represent(bench, change, PLENTY, 1e-3, True).count == 6
-    bench = with_margin(coef, change._replace(weight=-0.4), 0.5)
+    bench = with_margin(coef, change._replace(weight=-change.weight), 0.5)
     assert represent(bench, change, PLENTY, 1e-3, True).count == 6
+
+
+def test_a_row_that_no_centre_knows_is_not_corrected() -> None:
+    bench = made([1.0, 2.0], block=np.full((1, 2), 9.0))
+    assert 0 < bench.f(bench.rows[0])[0] < 1e-12
+    assert represent(bench, update(1.0), PLENTY, 100.0, True).updates == 0
+    np.testing.assert_array_equal(bench.coef, [[1.0, 2.0]])

@@ -182,6 +182,12 @@ def test_among_equally_good_partners_the_oldest_is_taken(outputs: int) -> None:
         assert find(bench, 0).n == 1 + births.index(1)
 
 
+def test_rows_of_coefficients_at_a_right_angle_are_no_partners() -> None:
+    for slightly, n in ((1e-14, -1), (1e-6, 1)):
+        bench = Bench([[0.1, 1.0], [0.3, -1.0 / 3.0 + slightly]])
+        assert find(bench, 0).n == n
+
+
 # ---- maintenance ---------------------------------------------------------------------
 
 
@@ -219,9 +225,8 @@ def test_merging_loses_less_than_projection_and_that_less_than_removal(
 def test_what_is_merged_is_the_smallest_and_the_oldest_of_equals() -> None:
     bench = Bench([1.0, -1.0, 1.0, -1.0, 1.0])
     bench.model.birth[:5] = [4, 2, 5, 1, 3]
-    with np.errstate(divide="ignore"):
-        n = find(bench, 3).n
-        maintained(bench)
+    n = find(bench, 3).n
+    maintained(bench)
     assert n == 1, "the only other of its sign"
     assert sorted(bench.births) == [1, 3, 4, 5]
 

@@ -57,6 +57,10 @@ class Merge(NamedTuple):
 
     nothing: int = 0  # a NamedTuple without fields has no compiled type
 
+    def tabulated(self) -> np.ndarray:
+        """Return what the look-ahead has to carry."""
+        return table()
+
 
 class Meeting(NamedTuple):
     """Where two centres best become one."""
@@ -179,14 +183,16 @@ def lower_bound(table: Any, p: float, q: float, r: float, kappa: float) -> float
     if share > 1.0 - 1e-9:
         return parallel * (1.0 - TABLE_ERROR)
     squared = kappa * kappa
-    lost = _parallel(table, p, r, squared) * (1.0 + TABLE_ERROR)
+    lost = _parallel(table, p, r, squared) * (1.0 - TABLE_ERROR)
     best = math.sqrt(max(p * p + r * r + 2.0 * p * r * squared - lost, 0.0))
-    apart = max(p + r - best, 0.0)
+    # p + r - best, without cancellation
+    apart = (2.0 * p * r * (1.0 - squared) + lost) / (p + r + best)
     return (share * parallel + (1.0 - share) * apart) * (1.0 - TABLE_ERROR)
 
 
 @inner
-def _product(model: Model, i: int, j: int) -> float:
+def product(model: Model, i: int, j: int) -> float:
+    """Return the dot product of two centres' coefficients."""
     total = 0.0
     for o in range(model.coef.shape[0]):
         total += np.float64(model.coef[o, i]) * np.float64(model.coef[o, j])
@@ -194,11 +200,11 @@ def _product(model: Model, i: int, j: int) -> float:
 
 
 @inner
-def _meet(model: Model, gamma: float, m: int, n: int) -> Meeting:
+def meet(model: Model, gamma: float, m: int, n: int) -> Meeting:
     """Best meeting of two centres, in double precision."""
-    p, r = _product(model, m, m), _product(model, n, n)
+    p, r = product(model, m, m), product(model, n, n)
     x = gamma * squared_distance(model, m, n)
-    return best_meeting(max(p, r), _product(model, m, n), min(p, r), x)
+    return best_meeting(max(p, r), product(model, m, n), min(p, r), x)
 
 
 @inner
@@ -241,7 +247,8 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
     own = sign * coef[m]
     for n in range(size):
         a = sign * coef[n]
-        root = own * a / (own + a) * max(one - values[n], 0 * one)
+        # |a|, not a: where the signs differ the sum might be 0
+        root = own * abs(a) / (own + abs(a)) * max(one - values[n], 0 * one)
         out[n] = root * root if a > 0 else never
     out[m] = never
     least = never
@@ -254,10 +261,10 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
 def _outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) -> float:
     """Do what `outline` does, for several outputs, with the bounds of the table."""
     least = np.inf
-    p = _product(model, m, m)
+    p = product(model, m, m)
     for n in range(model.head[0].count):
         out[n] = np.inf
-        q, r = _product(model, m, n), _product(model, n, n)
+        q, r = product(model, m, n), product(model, n, n)
         if n != m and q > RIGHT_ANGLE * math.sqrt(p * r):
             out[n] = lower_bound(table, p, q, r, values[n])
             least = min(least, out[n])
@@ -297,7 +304,7 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
             p, q, r = one * one, one * other, other * other
             if lower_bound(ahead.table, p, q, r, values[n]) > best.meeting.loss:
                 continue
-        meeting = _meet(model, gamma, m, n)
+        meeting = meet(model, gamma, m, n)
         if meeting.loss < best.meeting.loss or (
             meeting.loss == best.meeting.loss and model.birth[n] < model.birth[best.n]
         ):
@@ -315,12 +322,18 @@ def _nothing(strategy: Merge, model: Model, output: int, weight: float) -> None:
     pass
 
 
-@maintains(Merge)
-def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
+@inner
+def lightest(model: Model, ahead: LookAhead) -> int:
+    """Slot of the smallest coefficients, of the oldest centre on ties."""
     squared_norms(model, ahead.scratch)
-    m = oldest_smallest(model, ahead.scratch)
-    values = kernel_row(model, ahead, t, m)
-    match = partner(model, ahead, m, values)
+    return oldest_smallest(model, ahead.scratch)
+
+
+@inner
+def join(
+    model: Model, ahead: LookAhead, t: int, m: int, values: Any, match: Match
+) -> None:
+    """Merge m with its match, or project it on its nearest neighbour."""
     n, meeting = match.n, match.meeting
     if n < 0:
         n = nearest(model, values, m)
@@ -331,6 +344,13 @@ def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
     h, u, v = meeting.h, meeting.u, meeting.v
     if meeting.loss == 0.0:
         h, u, v = 1.0, 1.0, 1.0
-    elif _product(model, n, n) <= _product(model, m, m):
+    elif product(model, n, n) <= product(model, m, m):
         h, u, v = 1.0 - h, v, u
     merge(model, ahead, t, n, m, h, u, v)
+
+
+@maintains(Merge)
+def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
+    m = lightest(model, ahead)
+    values = kernel_row(model, ahead, t, m)
+    join(model, ahead, t, m, values, partner(model, ahead, m, values))

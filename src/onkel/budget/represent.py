@@ -70,7 +70,7 @@ def _correct(
 ) -> None:
     """Take a row that is right, but not by enough."""
     head, book = model.head[0], model.reads.book[0]
-    projected = book.diagonal - book.residual
+    projected = book.kxx - book.residual
     # A threshold of 0 trusts no projection.
     lost = residual / budget.threshold if budget.threshold > 0.0 else math.inf
     if loss <= lost or projected <= 1e-12:

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from onkel.budget import merge
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.forget import Forget
 from onkel.budget.grow import Grow
 from onkel.budget.inherit import Inherit
-from onkel.budget.merge import Merge
 from onkel.budget.project import Project
 from onkel.budget.redundant import Redundant
 from onkel.budget.represent import Represent
@@ -71,8 +69,9 @@ def declared(budget: Any, ball: bool) -> type:
 
 def looked_up(budget: Any) -> np.ndarray:
     """Return the table that a strategy reads, which is not part of the model."""
-    if isinstance(_maintenance(budget), Merge):
-        return merge.table()
+    strategy = _maintenance(budget)
+    if hasattr(strategy, "tabulated"):
+        return strategy.tabulated()
     return np.zeros((0, 0), np.float32)
 
 

@@ -18,11 +18,11 @@ Projectron++ (aggressive=True) also takes rows with 0 < y f(x) < 1. With l = 1 -
 
 Cost: O(centres^2) per mistake, with aggressive=True per row with a margin below 1.
 
-Deviations: the inverse Gram matrix has a small jitter on its diagonal, so a row in the
-span of the centres is never stored, whatever eta (see `onkel.inverse`). Several
-classes: the rows of the class and of its runner-up move by +1 and -1, or by half of tau
-each (a heuristic). Regression: if |y - f| > epsilon, steps of eta0 sign(y - f); from
-the LSOKL toolbox, not from a paper.
+Deviations: the inverse Gram matrix has a small jitter on its diagonal, and a row whose
+delta^2 is of its size, such as a duplicate, is never stored, whatever eta (see
+`onkel.inverse`). Several classes: the rows of the class and of its runner-up move by +1
+and -1, or by half of tau each (a heuristic). Regression: if |y - f| > epsilon, steps of
+eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
 """
 
 from typing import Any
@@ -38,6 +38,15 @@ from onkel.estimators._regressor import OnlineRegressor
 
 def represent(estimator: Any, aggressive: bool) -> Represent:
     """Strategy that the parameters of an estimator describe."""
+    if estimator.projection_threshold >= 1.0 and estimator.kernel in (
+        "rbf",
+        "laplacian",
+    ):
+        raise ValueError(
+            f"projection_threshold must be below 1 with kernel={estimator.kernel!r}, "
+            "where all rows have norm 1: nothing would ever be stored; got "
+            f"{estimator.projection_threshold}"
+        )
     limit = UNLIMITED if estimator.budget is None else estimator.budget
     return Represent(limit, float(estimator.projection_threshold), aggressive)
 

@@ -1,0 +1,109 @@
+"""How good the partners are that merging chooses, over all merges of real runs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from onkel import kernels, losses, rates, steps
+from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.merge import (
+    join,
+    kernel_row,
+    lightest,
+    meet,
+    partner,
+    product,
+    table,
+)
+from onkel.compiled import inner
+from onkel.engine.learner import Learner
+from onkel.engine.online import Plan
+from onkel.engine.plan import UNLIMITED
+from onkel.expansion import LookAhead, Model
+from onkel.experiments.problems import problem
+
+
+class Audited(NamedTuple):
+    """Merging that compares its choice with an exhaustive search."""
+
+    excess: Any  # shape (merges,): loss of the choice over the least, minus 1
+    done: Any  # shape (1,)
+
+    def tabulated(self) -> np.ndarray:
+        """Return what the look-ahead has to carry."""
+        return table()
+
+
+@leaning(Audited)
+def _never(strategy: Audited, model: Model, ahead: LookAhead, t: int) -> bool:
+    return False
+
+
+@lays(Audited)
+def _nothing(strategy: Audited, model: Model, output: int, weight: float) -> None:
+    pass
+
+
+@inner
+def exhaustive(model: Model, ahead: LookAhead, m: int) -> float:
+    """Return the least loss over all centres of the same sign."""
+    best = np.inf
+    for n in range(model.head[0].count):
+        if n != m and product(model, m, n) > 0.0:
+            best = min(best, meet(model, ahead.similarity.gamma, m, n).loss)
+    return best
+
+
+@maintains(Audited)
+def _maintain(strategy: Audited, model: Model, ahead: LookAhead, t: int) -> None:
+    m = lightest(model, ahead)
+    values = kernel_row(model, ahead, t, m)
+    match = partner(model, ahead, m, values)
+    best = exhaustive(model, ahead, m)
+    done = strategy.done[0]
+    if match.n >= 0 and done < len(strategy.excess):
+        excess = match.meeting.loss / best - 1.0 if best > 0.0 else 0.0
+        strategy.excess[done] = excess
+        strategy.done[0] += 1
+    join(model, ahead, t, m, values, match)
+
+
+def audit(name: str, dtype: Any) -> np.ndarray:
+    """Excess losses of all merges of one pass of BSGD."""
+    task = problem(name)
+    log = Audited(np.zeros(len(task.y)), np.zeros(1, np.int64))
+    plan = Plan(
+        kernels.make("rbf", task.gamma, 3, 1.0),
+        losses.make("hinge"),
+        rates.pegasos(1.0 / (task.C * len(task.y))),
+        steps.gradient(),
+        ball=False,
+    )
+    rng = np.random.default_rng(0)
+    budget = Bernoulli(500, np.inf, UNLIMITED, log)
+    learner = Learner(plan, budget, 1, task.X.shape[1], dtype, rng)
+    order = rng.permutation(len(task.y))
+    X, y = task.X.astype(dtype), task.y.astype(np.float64)
+    for _ in learner.learn(X, y, np.ones(len(y)), order):
+        pass
+    return log.excess[: log.done[0]]
+
+
+def main(console: Console) -> None:
+    shown = Table(title="Loss of the chosen partner over the least loss, minus 1")
+    for column in ("problem", "precision", "merges", "99 % below", "largest"):
+        shown.add_column(column, justify="right")
+    for name in ("ijcnn1", "cod-rna"):
+        for dtype in (np.float64, np.float32):
+            excess = audit(name, dtype)
+            shown.add_row(
+                name,
+                np.dtype(dtype).name,
+                f"{len(excess):,}",
+                f"{np.quantile(excess, 0.99):.2e}",
+                f"{excess.max():.2e}",
+            )
+    console.print(shown)
