@@ -30,6 +30,12 @@ def ijcnn1() -> Workload:
     return Workload("ijcnn1", X.toarray(), y, 2.0, 500)
 
 
+def cod_rna() -> Workload:
+    X, y = load("cod-rna")
+    X = StandardScaler().fit_transform(X.toarray()).astype(np.float32)
+    return Workload("cod-rna", *shuffled(X, y), 0.125, 500)
+
+
 def covtype() -> Workload:
     X, y = load("covtype")
     X, y = X[:200_000].toarray(), y[:200_000]
@@ -54,7 +60,7 @@ def systems(work: Workload, n_jobs: int = 1) -> dict[str, Callable[[], Any]]:
         "n_jobs": n_jobs,
         "random_state": 0,
     }
-    pegasos = {**common, "alpha": 1 / (32 * rows)}
+    pegasos = {**common, "alpha": 1 / (32 * rows), "maintenance": "removal"}
     bogd = {**common, "eta0": 0.5, "alpha": 0.0, "max_coef": 4.0}
     return {
         "RBP": lambda: onkel.RBPClassifier(**common),
