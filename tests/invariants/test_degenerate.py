@@ -46,6 +46,8 @@ def test_degenerate_data_give_finite_models_within_the_budget(
 ) -> None:
     X, gamma = DATA[data]
     system, parameters = SYSTEMS[name]
+    if system == "BSCA" and dtype is np.float32 and "merge" not in name:
+        pytest.skip("the strategy is the same as BSGD's")
     target = RNG.normal(size=ROWS)
     for y, kind in (
         (target > 0, "Classifier"),

@@ -32,7 +32,7 @@ from onkel.rates import Rate
 from onkel.steps import Step
 
 # Parameters that say how to run, not what to learn.
-PRESENTATION = {"verbose", "n_jobs", "block_size"}
+PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor"}
 # Rows from which gamma is taken in a stream, and for the median of distances.
 GAMMA_ROWS = 1000
 

@@ -155,7 +155,7 @@ class NBSGDRegressor(WeightedRegressor):
     >>> model = NBSGDRegressor(budget=50, alpha=0.01, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.87
+    0.9
     """
 
     def __init__(

@@ -114,10 +114,10 @@ class ProjectronRegressor(OnlineRegressor):
     >>> from onkel import ProjectronRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = ProjectronRegressor(random_state=0)
+    >>> model = ProjectronRegressor(eta0=0.2, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.99
+    1.0
     """
 
     def __init__(

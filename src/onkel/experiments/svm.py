@@ -166,6 +166,16 @@ def picture(outcomes: dict[str, Any]) -> Figure:
     return figure
 
 
+def save(outcomes: dict[str, Any], folder: Path, budget: int, epochs: int) -> None:
+    """Write the numbers, the table and the picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"budget": budget, "epochs": epochs}
+    numbers = {"settings": settings, "problems": outcomes}
+    (folder / "svm.json").write_text(json.dumps(numbers, indent=1))
+    (folder / "svm.md").write_text(table(outcomes, epochs))
+    picture(outcomes).savefig(folder / "svm.png", dpi=110)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the comparison from the command line.
 
@@ -196,12 +206,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             errors = {system: [run[system] for run in runs] for system in SYSTEMS}
             svc = exact(task, options.limit) if options.limit > 0 else None
             outcomes[name] = {"errors": errors, "svc": svc}
-    options.output.mkdir(parents=True, exist_ok=True)
-    settings = {"budget": options.budget, "epochs": options.epochs}
-    numbers = {"settings": settings, "problems": outcomes}
-    (options.output / "svm.json").write_text(json.dumps(numbers, indent=1))
-    (options.output / "svm.md").write_text(table(outcomes, options.epochs))
-    picture(outcomes).savefig(options.output / "svm.png", dpi=110)
+            # After every problem: the last ones take long.
+            save(outcomes, options.output, options.budget, options.epochs)
     print((options.output / "svm.md").read_text())
 
 
