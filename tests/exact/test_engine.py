@@ -237,9 +237,22 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
     agree(final_scores(model, X), scores_of(wanted, X), 1e-6)
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
-@pytest.mark.parametrize("system, task", CASES)
+# Strategies never see the format, so single precision and CSR meet for some only: each
+# pair has to be compiled.
+IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3")
+
+
+def formats() -> Iterator[Any]:
+    for case in CASES:
+        for dtype, sparse in itertools.product((np.float64, np.float32), (False, True)):
+            both = dtype is np.float32 and sparse
+            if both and not str(case.id).startswith(IN_ALL_FORMATS):
+                continue
+            name = f"{case.id}-{dtype.__name__}-{'csr' if sparse else 'dense'}"
+            yield pytest.param(*case.values, dtype, sparse, id=name)
+
+
+@pytest.mark.parametrize("system, task, dtype, sparse", list(formats()))
 def test_block_chunks_precision_and_format_do_not_matter(
     system: System, task: str, dtype: Any, sparse: bool
 ) -> None:
