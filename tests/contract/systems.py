@@ -37,6 +37,9 @@ class System(NamedTuple):
 
     def make(self, **parameters: Any) -> Any:
         given = {"gamma": 0.5, "random_state": SEED, **self.parameters, **parameters}
+        if given.get("kernel", "rbf") != "rbf" and self.accepts("maintenance"):
+            # Merging, the default, is for rbf.
+            given.setdefault("maintenance", "projection_knn")
         return self.cls(**given)
 
     def accepts(self, parameter: str) -> bool:
@@ -50,6 +53,16 @@ class System(NamedTuple):
     def bounded(self) -> bool:
         """Whether the size can never exceed the budget."""
         return "budget" in self.parameters and "maintenance_rate" not in self.parameters
+
+    @property
+    def projects(self) -> bool:
+        """Whether a row may change the model without becoming a centre."""
+        return self.name.startswith("Projectron")
+
+    @property
+    def merges(self) -> bool:
+        """Whether centres may be other points than rows."""
+        return self.accepts("maintenance") and "maintenance" not in self.parameters
 
     @property
     def random(self) -> bool:

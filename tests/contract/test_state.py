@@ -25,7 +25,7 @@ from sklearn.metrics.pairwise import (
 )
 
 import onkel
-from onkel.engine import online
+from onkel.engine import passes
 from tests.contract.systems import (
     CLASSIFIERS,
     FEATURES,
@@ -114,22 +114,22 @@ def test_dense_and_sparse_rows_may_alternate(system: System) -> None:
         form = scipy.sparse.csr_array if first % 60 else np.asarray
         model.partial_fit(form(X[part]), y[part])
         twin.partial_fit(X[part], y[part])
-    np.testing.assert_allclose(scores(model, X), scores(twin, X), rtol=1e-9)
+    np.testing.assert_allclose(scores(model, X), scores(twin, X), rtol=1e-9, atol=1e-9)
 
 
 def test_alternating_formats_need_no_further_code() -> None:
     # Compiled code is chosen by the types of all arrays, also of those not used.
-    signatures = getattr(online.learn, "signatures", None)
+    signatures = getattr(passes.learn, "signatures", None)
     if signatures is None:
         pytest.skip("nothing is compiled")
     X, y = data(CLASSIFIERS["rbp"], ROWS)
     model = CLASSIFIERS["rbp"].make().partial_fit(X, y)
     model.partial_fit(scipy.sparse.csr_array(X), y)
-    compiled = len(online.learn.signatures)
+    compiled = len(passes.learn.signatures)
     model.partial_fit(X, y)
     model.partial_fit(scipy.sparse.csr_array(X), y)
     pickled(model).partial_fit(X, y)
-    assert len(online.learn.signatures) == compiled
+    assert len(passes.learn.signatures) == compiled
 
 
 @each(SYSTEMS)
@@ -274,7 +274,7 @@ def test_fitted_attributes_have_their_shapes_and_types(
     assert 0 < model.n_updates_ <= ROWS
     if "budget" in system.parameters:
         assert model.n_updates_ >= size
-        if model.budget is not None:
+        if model.budget is not None and not system.projects:
             assert model.n_maintenance_ == model.n_updates_ - size
     else:
         assert model.n_maintenance_ == 0
@@ -299,7 +299,7 @@ def test_the_first_rows_settle_the_precision(system: System) -> None:
     assert whole_numbers.dual_coef_.dtype == np.float64
 
 
-@each(SYSTEMS)
+@each([name for name, system in SYSTEMS.items() if not system.merges])
 def test_centres_are_rows_of_the_data(system: System) -> None:
     X, y = data(system, ROWS)
     model = system.make().fit(X, y)
