@@ -237,8 +237,8 @@ def nearest(model: Model, values: Any, j: int) -> int:
 def outline(model: Model, m: int, values: Any, out: Any) -> float:
     """Bound the loss of merging m with each centre from below; return the least bound.
 
-    For one output WD = R ((a_m a_n / (a_m + a_n)) (1 - kappa))^2 with R >= 1, the
-    table's entry. Infinite where the signs differ, and for m itself.
+    For one output WD = R ((a_m a_n / (a_m + a_n)) (1 - kappa))^2, where R, the table's
+    entry, is at least 1 + kappa. Infinite where the signs differ, and for m itself.
     """
     size = model.head[0].count
     coef = model.coef[0]
@@ -249,7 +249,7 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
         a = sign * coef[n]
         # |a|, not a: where the signs differ the sum might be 0
         root = own * abs(a) / (own + abs(a)) * max(one - values[n], 0 * one)
-        out[n] = root * root if a > 0 else never
+        out[n] = root * root * (one + values[n]) if a > 0 else never
     out[m] = never
     least = never
     for n in range(size):
@@ -296,8 +296,8 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
     for k in range(-1, size):
         # The most promising first: hardly any other is then worth a closer look.
         n = first if k < 0 else k
-        # Bounds in single precision may be that much too high.
-        if bound[n] > best.meeting.loss * (1.0 + 1e-5) or k == first:
+        # Near kappa = 1, and in single precision, bounds may be a little too high.
+        if bound[n] > best.meeting.loss * (1.0 + TABLE_ERROR) or k == first:
             continue
         if single and k >= 0:
             one, other = abs(model.coef[0, m]), abs(model.coef[0, n])
