@@ -468,6 +468,18 @@ BAD_PAIRS: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
         ("partial_fit", "progressive"),
     ),
     ("nbsgd", {"hard_budget": 5}, "hard_budget.*budget=12.*5", LEARNING),
+    (
+        "projectron",
+        {"projection_threshold": 1.0},
+        "threshold must be below 1",
+        LEARNING,
+    ),
+    (
+        "bsgd",
+        {"kernel": "poly", "maintenance": "merge"},
+        'merge" needs kernel="rbf".*poly',
+        LEARNING,
+    ),
     ("nbsgd-r", {"hard_budget": 11}, "hard_budget.*budget=12.*11", LEARNING),
 ]
 

@@ -39,11 +39,6 @@ def _margin(model: Model, ahead: LookAhead, update: Update) -> float:
     return factor * math.copysign(1.0, update.weight) * ahead.raw[update.up]
 
 
-@inner
-def _laid(model: Model, update: Update, tau: float) -> None:
-    lay_on(model, Update(update.up, update.down, tau * update.weight))
-
-
 @absorbs(Represent)
 def _absorb(
     budget: Represent, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
@@ -77,4 +72,5 @@ def _correct(
         head.updates -= 1
         return
     tau = min(loss / projected, 1.0, 2.0 * (loss - lost) / projected)
-    _laid(model, update, tau if update.down < 0 else 0.5 * tau)
+    weight = update.weight * (tau if update.down < 0 else 0.5 * tau)
+    lay_on(model, Update(update.up, update.down, weight))

@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import onkel
-from onkel.experiments.problems import Problem, problem
+from onkel.experiments.problems import SETTINGS, Problem, problem
 from onkel.experiments.report import progress
 
 BUDGETS = (None, 200, 500, 1000)
@@ -106,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m onkel.experiments.lemma")
     parser.add_argument("--output", type=Path, default=Path("results/lemma"))
-    parser.add_argument("--problems", nargs="+", default=["ijcnn1", "cod-rna"])
+    parser.add_argument(
+        "--problems", nargs="+", choices=list(SETTINGS), default=["ijcnn1", "cod-rna"]
+    )
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--epochs", type=int, default=60, help="of SGD")
     # Coordinate ascent takes longer to settle, and its model does not grow.

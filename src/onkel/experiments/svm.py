@@ -186,7 +186,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m onkel.experiments.svm")
     parser.add_argument("--output", type=Path, default=Path("results/svm"))
-    parser.add_argument("--problems", nargs="+", default=list(SETTINGS))
+    parser.add_argument(
+        "--problems", nargs="+", choices=list(SETTINGS), default=list(SETTINGS)
+    )
     parser.add_argument("--budget", type=int, default=500)
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--seeds", type=int, default=10)
