@@ -5,6 +5,7 @@ of rows in one pass, with a model whose size and cost per row stay bounded.
 """
 
 from onkel._version import __version__
+from onkel.estimators.avm import AVMClassifier, AVMRegressor
 from onkel.estimators.bogd import BOGDClassifier, BOGDRegressor
 from onkel.estimators.bpa import BPAClassifier, BPARegressor
 from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
@@ -23,6 +24,8 @@ from onkel.estimators.rbp import RBPClassifier, RBPRegressor
 from onkel.stream.progressive import progressive
 
 __all__ = [
+    "AVMClassifier",
+    "AVMRegressor",
     "BOGDClassifier",
     "BOGDRegressor",
     "BPAClassifier",

@@ -2,8 +2,8 @@
 
 numba caches a compiled function under a stamp of the file it stands in. A function
 that calls into other files would therefore survive an edit, or an upgrade, of what it
-calls. Our stamp covers the whole package: a change anywhere makes all of it stale, and
-nothing else does.
+calls. Our stamp covers all files that have compiled code: a change in any of them makes
+all of it stale, and nothing else does.
 """
 
 import contextlib
@@ -29,11 +29,16 @@ F = TypeVar("F", bound=Callable)
 REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
 
+# Where compiled code is; the interface above it has none.
+COMPILED = ("*.py", "budget/*.py", "engine/*.py")
+
+
 @functools.cache
 def _package_stamp() -> bytes:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for pattern in COMPILED:
+        for path in sorted(Path(__file__).parent.glob(pattern)):
+            digest.update(path.read_bytes())
     return digest.digest()
 
 
@@ -130,7 +135,7 @@ def _without_owner(typing_context: Any, array: Any) -> Any:
 
 
 def borrowed(arrays: Any) -> Any:
-    """Return a NamedTuple of arrays, or an array, that counts no references.
+    """Return an array, or a NamedTuple with all its arrays, without counted references.
 
     Counting costs two locked instructions for every mention of an array. What compiled
     code was called with lives as long as the call, so it need not count.
@@ -143,10 +148,9 @@ def _borrowed(arrays):  # type: ignore[no-untyped-def]
     if isinstance(arrays, types.Array):
         return lambda arrays: _without_owner(arrays)
     cls = arrays.instance_class
+    owners = (types.Array, types.BaseNamedTuple)
     fields = ", ".join(
-        f"borrowed(arrays.{name})"
-        if isinstance(kind, types.Array)
-        else f"arrays.{name}"
+        f"borrowed(arrays.{name})" if isinstance(kind, owners) else f"arrays.{name}"
         for name, kind in zip(arrays.fields, arrays.types, strict=True)
     )
     scope: dict[str, Any] = {"borrowed": borrowed, "cls": cls}

@@ -104,9 +104,9 @@ def allocate(
     features: int,
     dtype: Any,
     kind: type,
-    average: type = averages.Last,
+    window: averages.Window | None = None,
 ) -> Model:
-    """Make an empty model with reads and an average of that kind.
+    """Make an empty model with reads of that kind, and an average over that window.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def allocate(
         birth=np.zeros(capacity, np.int64),
         label=np.zeros(capacity, np.int64),
         reads=reads.allocate(kind, outputs, capacity, dtype),
-        average=averages.allocate(average, outputs, capacity),
+        average=averages.allocate(window, outputs, capacity, features, dtype),
     )
 
 
@@ -175,6 +175,7 @@ def rescale(model: Model, c: float) -> None:
 def fold(model: Model) -> None:
     """Move the factor into the coefficients, before it underflows."""
     head = model.head[0]
+    averages.settle(model.average, model.coef, head.count)
     c = model.coef.dtype.type(head.factor)
     for o in range(model.coef.shape[0]):
         for j in range(head.count):
@@ -188,6 +189,7 @@ def fold(model: Model) -> None:
 def stretch(model: Model, factors: Any) -> None:
     """Multiply the coefficients of each centre by a factor of its own."""
     head = model.head[0]
+    averages.settle(model.average, model.coef, head.count)
     for o in range(model.coef.shape[0]):
         for j in range(head.count):
             model.coef[o, j] *= factors[j]
@@ -200,6 +202,7 @@ def clip(model: Model, norm: float, scratch: Any) -> None:
     size = model.head[0].count
     highest = model.coef.dtype.type(norm)
     if model.coef.shape[0] == 1:
+        averages.settle(model.average, model.coef, size)
         coef = model.coef[0]
         for j in range(size):
             coef[j] = min(max(coef[j], -highest), highest)
@@ -230,7 +233,7 @@ def bequeath(model: Model, p: int, j: int, share: float) -> None:
         weight = share * model.coef[o, p]
         head.norm2 += reads.change(model.reads, o, j, weight, head.count)
         model.coef[o, j] += weight
-    averages.note_bequest(model.average, p, j, share)
+    averages.note_bequest(model.average, model.coef, p, j, share)
 
 
 @inner
@@ -241,9 +244,9 @@ def spread(model: Model, output: int, weight: float, vector: Any) -> None:
     """
     coef = model.coef[output]
     size = model.head[0].count
+    averages.settle(model.average, model.coef, size)
     for j in range(size):
         coef[j] += weight * vector[j]
-    averages.note_spread(model.average, output, weight, vector, size)
 
 
 @primitive
@@ -359,6 +362,7 @@ def _settle(model: Model, ahead: LookAhead, j: int, norm: Any) -> None:
 @primitive
 def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     head = model.head[0]
+    averages.note_exit(model.average, model.coef, model.points, model.norms, j)
     for o in range(model.coef.shape[0]):
         ahead.raw[o] -= model.coef[o, j] * ahead.kernel[t, j]
     head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
@@ -441,6 +445,8 @@ def merge(
     if ahead.pending[0] != i and ahead.pending[0] != j:
         foresee(model, ahead, t)
     head = model.head[0]
+    averages.note_exit(model.average, model.coef, model.points, model.norms, i)
+    averages.note_exit(model.average, model.coef, model.points, model.norms, j)
     head.norm2 += reads.leave(model.reads, model.coef, i, head.count)
     norm = model.norms.dtype.type(0)
     for k in range(len(ahead.point)):
@@ -461,7 +467,7 @@ def merge(
     for o in range(model.coef.shape[0]):
         head.norm2 += reads.change(model.reads, o, i, ahead.raw[o], head.count)
         model.coef[o, i] = ahead.raw[o]
-    averages.note_merge(model.average, i, j, u, v)
+    averages.note_merge(model.average, model.coef, i, j, u, v)
     model.birth[i] = min(model.birth[i], model.birth[j])
     model.label[i] = -1
     _close_ranks(model, ahead, t, j)

@@ -39,6 +39,8 @@ compare, compares = choice(position=1)
 compare_with, compares_with = choice(position=1)
 # Products of the first centres, as many as `out` has entries, with one point.
 compare_centers, compares_centers = choice(position=1)
+# Squared distance of row t from centre j, whose squared norm is known.
+apart, aparts = choice(position=0)
 # The features of row t.
 spread_out, spreads_out = choice(position=0)
 # The rows first..last only.
@@ -200,6 +202,26 @@ def _compare_centers_by_features(
         elif v != 0:
             for j in range(len(out)):
                 out[j] += v * c[j]
+
+
+@aparts(Dense)
+def _apart_dense(rows: Dense, t: int, points: Any, j: int, norm: Any) -> float:
+    total = 0.0
+    for k in range(rows.X.shape[1]):
+        difference = np.float64(rows.X[t, k]) - np.float64(points[j, k])
+        total += difference * difference
+    return total
+
+
+@aparts(Sparse)
+def _apart_sparse(rows: Sparse, t: int, points: Any, j: int, norm: Any) -> float:
+    # |x - c|^2 = |c|^2 + sum over stored features of (x_k - c_k)^2 - c_k^2
+    total = np.float64(norm)
+    for e in range(rows.indptr[t], rows.indptr[t + 1]):
+        c = np.float64(points[j, rows.indices[e]])
+        difference = np.float64(rows.data[e]) - c
+        total += difference * difference - c * c
+    return total
 
 
 @spreads_out(Dense)

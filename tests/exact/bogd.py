@@ -22,6 +22,7 @@ import math
 
 import numpy as np
 
+from tests.exact.averaging import Average, Averager
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
 from tests.exact.result import Result, Trace
@@ -46,6 +47,7 @@ def run(
     max_coef: float = math.inf,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
+    average: Average | None = None,
 ) -> Result:
     """Learn the rows in order; max_coef = inf turns the cap off."""
     if budget < 2:
@@ -54,7 +56,7 @@ def run(
     model = Expansion(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
-    trace = Trace(n_classes)
+    trace = Trace(n_classes, averager=Averager(model, average, len(X)))
     for x, target, w in zip(X, y, weight, strict=True):
         f = model.score(x)
         trace.see(f, target)

@@ -2,6 +2,8 @@
 
 Coefficients are the true ones. There is no scale and no cached score: each question is
 answered from the features.
+
+Each center also has a mass, its share in a mean of the iterates (averaging.py).
 """
 
 import math
@@ -33,6 +35,9 @@ class Expansion:
         )
         self.centers: list[np.ndarray] = []
         self.coef: list[np.ndarray] = []
+        self.mass: list[np.ndarray] = []  # rows like those of coef
+        # Points and masses of the centers that left; None: they are not kept.
+        self.retired: list[tuple[np.ndarray, np.ndarray]] | None = None
 
     def __len__(self) -> int:
         """Return the number of centers."""
@@ -79,16 +84,29 @@ class Expansion:
         """Add a center in a new last slot."""
         self.centers.append(np.array(x, dtype=np.float64))
         self.coef.append(np.array(row, dtype=np.float64))
+        self.mass.append(np.zeros(self.outputs))
 
     def replace(self, slot: int, x: np.ndarray, row: np.ndarray) -> None:
         """Write a center over the one in the slot."""
+        self.retire(slot)
         self.centers[slot] = np.array(x, dtype=np.float64)
         self.coef[slot] = np.array(row, dtype=np.float64)
+        self.mass[slot] = np.zeros(self.outputs)
 
     def delete(self, slot: int) -> None:
         """Remove a center; the others keep their order."""
+        self.retire(slot)
         del self.centers[slot]
         del self.coef[slot]
+        del self.mass[slot]
+
+    def retire(self, slot: int) -> None:
+        """Move the slot's mass to the retired, if these are kept: none is left here."""
+        if self.retired is None:
+            return
+        if np.any(self.mass[slot] != 0):
+            self.retired.append((self.centers[slot], self.mass[slot]))
+        self.mass[slot] = np.zeros(self.outputs)
 
 
 def weigh(coef: list[np.ndarray], row: np.ndarray, outputs: int) -> np.ndarray:

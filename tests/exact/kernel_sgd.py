@@ -11,6 +11,7 @@ sample_weight multiplies g; a row of weight 0 still advances t and ymax.
 
 import numpy as np
 
+from tests.exact.averaging import Average, Averager
 from tests.exact.ball import project, radius
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
@@ -33,13 +34,14 @@ def run(
     ball: bool = False,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
+    average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
     model = Expansion(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
-    trace = Trace(n_classes)
+    trace = Trace(n_classes, averager=Averager(model, average, len(X)))
     ymax = 0.0
     for t, (x, target, w) in enumerate(zip(X, y, weight, strict=True), start=1):
         f = model.score(x)

@@ -2,7 +2,8 @@
 
 Every operation takes one center out and changes w as little as it can. Centers are in
 order of birth. Choices compare the raw coefficients (bsgd.py), ties go to the oldest,
-and what is done to the true coefficients A is done to the raw ones too.
+and what is done to the true coefficients A is done to the raw ones too, and to the
+masses unless the leaving ones retire with theirs (averaging.py).
 
 removal         p = argmin |A_p|^2 k_pp leaves.
 
@@ -160,6 +161,16 @@ def spread(rows: list[np.ndarray], row: np.ndarray, d: np.ndarray) -> None:
         rows[i] = rows[i] + share * row
 
 
+def bequeath(
+    model: Expansion, raws: list[np.ndarray], slot: int, d: np.ndarray
+) -> None:
+    """Leave d_i of all that a center has to every other i, and delete it."""
+    model.retire(slot)  # a mass that retires is not left to others
+    for rows in (model.coef, model.mass, raws):
+        spread(rows, rows[slot], d)
+    remove(model, raws, slot)
+
+
 def project_on_all(
     model: Expansion, raws: list[np.ndarray], victim: str, jitter: float
 ) -> None:
@@ -171,9 +182,7 @@ def project_on_all(
         p = int(np.argmin(costs))
     d = -Kinv[:, p] / Kinv[p, p]
     d[p] = 0.0
-    spread(model.coef, model.coef[p], d)
-    spread(raws, raws[p], d)
-    remove(model, raws, p)
+    bequeath(model, raws, p, d)
 
 
 def project_on_nearest(
@@ -182,9 +191,7 @@ def project_on_nearest(
     """Project the smallest center on its neighbours and delete it."""
     p = smallest(model, raws)
     d = shares(model, p, neighbors(model, p, n_neighbors), jitter)
-    spread(model.coef, model.coef[p], d)
-    spread(raws, raws[p], d)
-    remove(model, raws, p)
+    bequeath(model, raws, p, d)
 
 
 def neighbors(model: Expansion, slot: int, count: int) -> list[int]:
@@ -227,16 +234,16 @@ def merge(model: Expansion, raws: list[np.ndarray]) -> None:
     if not degradations:
         nearest = neighbors(model, m, 1)
         d = shares(model, m, nearest, jitter=0.0)
-        spread(model.coef, model.coef[m], d)
-        spread(raws, raws[m], d)
-        remove(model, raws, m)
+        bequeath(model, raws, m, d)
         return
     n = min(degradations, key=degradations.__getitem__)  # the first of equal ones
     x = exponent(model, m, n)
     h, _ = merge_pair(raws[m], raws[n], x)
     older, younger = min(m, n), max(m, n)
+    for slot in (m, n):
+        model.retire(slot)  # a mass that retires is not merged
     model.centers[older] = h * model.centers[m] + (1 - h) * model.centers[n]
-    for rows in (model.coef, raws):
+    for rows in (model.coef, model.mass, raws):
         rows[older] = merged_row(rows[m], rows[n], x, h)
     remove(model, raws, younger)
 

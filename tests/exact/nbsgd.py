@@ -12,6 +12,7 @@ exceeds hard_budget, a center is taken out all the same.
 
 import numpy as np
 
+from tests.exact.averaging import Average, Averager
 from tests.exact.ball import project, radius
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
@@ -43,6 +44,7 @@ def run(
     n_neighbors: int = 4,
     victim: str = "residual",
     jitter: float = 1e-8,
+    average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
@@ -50,7 +52,7 @@ def run(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
     check(model, maintenance, victim)
-    trace = Trace(n_classes)
+    trace = Trace(n_classes, averager=Averager(model, average, len(X)))
     raws: list[np.ndarray] = []  # beside model.coef, for comparison only (bsgd.py)
     shrunk_by_ball = 1.0
     ymax = 0.0

@@ -10,6 +10,7 @@ sample_weight multiplies g; a row of weight 0 still shrinks and counts.
 
 import numpy as np
 
+from tests.exact.averaging import Average, Averager
 from tests.exact.expansion import Expansion
 from tests.exact.losses import slopes
 from tests.exact.result import Result, Trace
@@ -32,13 +33,14 @@ def run(
     power_t: float = 0.5,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
+    average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
     model = Expansion(
         X.shape[1], n_classes, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
     )
-    trace = Trace(n_classes)
+    trace = Trace(n_classes, averager=Averager(model, average, len(X)))
     for t, (x, target, w) in enumerate(zip(X, y, weight, strict=True), start=1):
         f = model.score(x)
         trace.see(f, target)

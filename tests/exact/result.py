@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.exact.averaging import Averager
 from tests.exact.expansion import Expansion
 from tests.exact.losses import predicted_class
 
@@ -21,6 +22,9 @@ class Result:
     n_mistakes: int | None  # the system's own notion; None in regression
     n_errors: int | None  # wrong predictions (second class iff f > 0); idem
     diagnostics: dict[str, np.ndarray] = field(default_factory=dict)
+    # The mean of the iterates, where one was asked for (averaging.py).
+    mean_centers: np.ndarray | None = None  # shape (mean_size, d)
+    mean_coef: np.ndarray | None = None  # shape (outputs, mean_size)
 
 
 @dataclass
@@ -36,12 +40,15 @@ class Trace:
     # The perceptrons count by the margin (y f <= 0) instead of by the prediction: at
     # f = 0 the first class is predicted, rightly or not, and yet they update.
     n_margin_mistakes: int | None = None
+    averager: Averager | None = None
 
     def see(self, f: np.ndarray, y: float) -> None:
-        """Record the scores of a row before it is learned."""
+        """Record the scores of a row, and the iterate, before the row is learned."""
         self.scores.append(f)
         if self.n_classes is not None:
             self.n_errors += predicted_class(f, self.n_classes) != int(y)
+        if self.averager is not None:
+            self.averager.see()
 
     def result(self, model: Expansion, **diagnostics: list[float]) -> Result:
         """Close the record with the last model."""
@@ -49,6 +56,9 @@ class Trace:
         n_mistakes = n_errors
         if self.n_classes is not None and self.n_margin_mistakes is not None:
             n_mistakes = self.n_margin_mistakes
+        mean_centers, mean_coef = None, None
+        if self.averager is not None:
+            mean_centers, mean_coef = self.averager.mean()
         return Result(
             scores=np.array(self.scores).reshape(-1, model.outputs),
             centers=np.array(model.centers).reshape(-1, model.n_features),
@@ -59,4 +69,6 @@ class Trace:
             n_mistakes=n_mistakes,
             n_errors=n_errors,
             diagnostics={name: np.array(seq) for name, seq in diagnostics.items()},
+            mean_centers=mean_centers,
+            mean_coef=mean_coef,
         )

@@ -16,6 +16,7 @@ import scipy.spatial.distance
 import onkel
 from onkel.engine import threads
 from tests.exact import (
+    avm,
     bogd,
     bpa,
     bsgd,
@@ -78,6 +79,18 @@ KEPT = [
     {"maintenance": "projection", "victim": "coefficient"},
 ]
 CONSTANT = {"eta0": 0.5, "alpha": 0.02}
+SPHERE = {"coverage_radius": 0.8}
+COVERS = {
+    "sphere": SPHERE,
+    "kept": {**SPHERE, "approx_beta": 20.0, "approx_rho": 0.7},
+    "full": {**SPHERE, "max_core": 10},
+    "eager": {**SPHERE, "lazy_core": False, "approx_beta": 5.0},
+    "box": {"coverage": "box", "coverage_radius": 1.5},
+    "paper-box": {"coverage": "box", "coverage_radius": 0.9, "paper_box": True},
+    "grid": {"coverage": "grid", "coverage_radius": 1.0, "approx_beta": 20.0},
+    "full-box": {"coverage": "box", "coverage_radius": 1.0, "max_core": 10},
+    "full-grid": {"coverage": "grid", "coverage_radius": 1.0, "max_core": 10},
+}
 
 
 def systems() -> Iterator[Any]:
@@ -136,6 +149,17 @@ def systems() -> Iterator[Any]:
                 yield System("BOGD", bogd.run, parameters, True, tasks), sampling
 
 
+def covering_systems() -> Iterator[Any]:
+    for loss, tasks in LOSSES:
+        for ball in (False, True):
+            parameters = {**PEGASOS, **SPHERE, "loss": loss, "ball": ball}
+            yield System("AVM", avm.run, parameters, True, tasks), ball
+        for name, cover in COVERS.items():
+            if loss in ("hinge", "log_loss", "epsilon_insensitive"):
+                parameters = {**PEGASOS, **cover, "loss": loss}
+                yield System("AVM", avm.run, parameters, True, tasks), name
+
+
 def keeping_systems() -> Iterator[Any]:
     """Systems that keep what leaves, as far as they can."""
     for kept, (loss, tasks) in itertools.product(KEPT, LOSSES):
@@ -165,7 +189,8 @@ def keeping_systems() -> Iterator[Any]:
 
 
 def cases() -> Iterator[Any]:
-    for system, variant in itertools.chain(systems(), keeping_systems()):
+    everything = itertools.chain(systems(), covering_systems(), keeping_systems())
+    for system, variant in everything:
         for task in system.tasks:
             loss = system.parameters.get("loss", "")
             name = "-".join(str(p) for p in (system.name, loss, variant, task) if p)
@@ -239,7 +264,7 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
 
 # Strategies never see the format, so single precision and CSR meet for some only: each
 # pair has to be compiled.
-IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3")
+IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3", "AVM-hinge-sphere")
 
 
 def formats() -> Iterator[Any]:
@@ -313,7 +338,11 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
 
 @pytest.mark.parametrize(
     "system, task",
-    [case for case in CASES if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD")],
+    [
+        case
+        for case in CASES
+        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM")
+    ],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
     X, y = data(task, seed=3)

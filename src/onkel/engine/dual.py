@@ -222,7 +222,7 @@ def walk(
         if not finite:
             return t
         head.t += 1
-        tick(model.average)
+        tick(model.average, model.coef, head.count, 1.0)
         head.mistakes += _is_mistake(f, plan.y[i])
         if not _ascend(plan, f, i, ahead.diag[t]):
             continue

@@ -16,7 +16,7 @@ import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
-from onkel.averages import Last
+from onkel.averages import Whole, Window, roomy
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
@@ -60,8 +60,8 @@ class Learner:
         In which it works.
     rng
         Generator of the strategy's draws.
-    average
-        Which iterate is the answer, a type of `onkel.averages`.
+    window
+        The iterates whose mean is the answer; None for the last one.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Learner:
         features: int,
         dtype: Any,
         rng: np.random.Generator,
-        average: type = Last,
+        window: Window | None = None,
     ) -> None:
         self.plan = plan
         self.budget = budget
@@ -81,8 +81,9 @@ class Learner:
         capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
         reads = declared(budget, plan.ball)
         self.model = allocate(
-            outputs, capacity, features, np.dtype(dtype), reads, average
+            outputs, capacity, features, np.dtype(dtype), reads, window
         )
+        self._resize_budget(capacity)
         self._work: Workspace | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,8 +106,9 @@ class Learner:
 
     @property
     def coef(self) -> np.ndarray:
-        """True coefficients of the answer, shape (outputs, size)."""
-        return self.model.average.of(self.last_coef)
+        """True coefficients of the answer, shape (outputs, its size)."""
+        coef = self.model.coef[:, : self.head.count]
+        return self.model.average.of(coef, self.scale)
 
     @property
     def last_coef(self) -> np.ndarray:
@@ -115,8 +117,16 @@ class Learner:
 
     @property
     def points(self) -> np.ndarray:
-        """Centres, shape (size, features)."""
-        return np.array(self.model.points[: self.head.count], order="C")
+        """Centres of the answer, shape (its size, features)."""
+        return self._centers("C")[0][: self.size].copy()
+
+    @property
+    def size(self) -> int:
+        """Number of centres of the answer."""
+        average, count = self.model.average, int(self.head.count)
+        if isinstance(average, Whole):
+            return count + int(average.book[0].retired)
+        return count
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copy of all that learning changes, for `restore`."""
@@ -130,6 +140,7 @@ class Learner:
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
         self.head.t += rows
+        self.model.average.skip(rows)
 
     def relabel(self, matrix: Any, labels: Any) -> None:
         """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
@@ -185,10 +196,10 @@ class Learner:
         With `coef`, the scores under other coefficients than the model's.
         """
         out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
-        if self.head.count == 0 or len(out) == 0:
-            return out
         coef = self.coef if coef is None else coef
-        points = self._points_for(X)
+        if coef.shape[1] == 0 or len(out) == 0:
+            return out
+        points, norms = self._centers(_order_for(X))
         with _blas().limit(limits=1), ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
@@ -203,7 +214,7 @@ class Learner:
                         rows,
                         share,
                         points,
-                        self.model.norms,
+                        norms,
                         coef,
                         TILE,
                         out[first:],
@@ -240,7 +251,7 @@ class Learner:
         block_size = min(block_size, len(y))
         done = 0
         while done < len(y):
-            self._ensure_capacity(self._slots(min(block_size, len(y) - done)))
+            self._make_room(min(block_size, len(y) - done))
             left = (
                 Dense(rows.X[done:])
                 if isinstance(rows, Dense)
@@ -261,19 +272,34 @@ class Learner:
                 False,
             )
             done += learnt
-            if self._slots(min(block_size, len(y) - done)) <= len(self.model.diag):
+            if self._has_room(min(block_size, len(y) - done)):
                 break
         return done
 
     def _slots(self, rows: int) -> int:
         return slots_for(int(self.head.count), rows, self.largest_size)
 
-    def _ensure_capacity(self, slots: int) -> None:
-        capacity = len(self.model.diag)
+    def _has_room(self, rows: int) -> bool:
+        enough = self._slots(rows) <= len(self.model.diag)
+        return enough and roomy(self.model.average, rows)
+
+    def _make_room(self, rows: int) -> None:
+        """Let the arrays grow, if a block of rows might need more than they have."""
+        if not roomy(self.model.average, rows):
+            average = self.model.average.with_room(rows)
+            self.model = self.model._replace(average=average)
+        capacity, slots = len(self.model.diag), self._slots(rows)
         if slots <= capacity:
             return
-        self.model = resized(self.model, max(slots, self._slots(capacity)))
+        capacity = max(slots, self._slots(capacity))
+        self.model = resized(self.model, capacity)
+        self._resize_budget(capacity)
         self._work = None
+
+    def _resize_budget(self, capacity: int) -> None:
+        """Let a strategy that keeps something of every centre have room for it."""
+        if hasattr(self.budget, "resized"):
+            self.budget = self.budget.resized(capacity)
 
     def _workspace(self, block_size: int) -> Workspace:
         """Memory for a block, made anew only when it must be larger."""
@@ -300,7 +326,8 @@ class Learner:
     def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
         """Rows as compiled code takes them, and the centres ordered to match."""
         chunk = X[taken]
-        self.model = self.model._replace(points=self._points_for(X))
+        points = np.asarray(self.model.points, order=_order_for(X))
+        self.model = self.model._replace(points=points)
         if scipy.sparse.issparse(chunk):
             return Sparse(
                 np.require(chunk.data, self.dtype, ["C", "W"]),
@@ -309,7 +336,16 @@ class Learner:
             )
         return Dense(np.require(chunk, self.dtype, ["C", "W"]))
 
-    def _points_for(self, X: Any) -> np.ndarray:
-        """Centres in the order that suits the rows."""
-        order: Literal["C", "F"] = "F" if scipy.sparse.issparse(X) else "C"
-        return np.asarray(self.model.points, order=order)
+    def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
+        """Centres of the answer, and perhaps free slots after them; their norms."""
+        size, average = self.head.count, self.model.average
+        points, norms = self.model.points, self.model.norms
+        if isinstance(average, Whole):
+            gone = average.book[0].retired
+            points = np.concatenate([points[:size], average.points[:gone]])
+            norms = np.concatenate([norms[:size], average.norms[:gone]])
+        return np.asarray(points, order=order), norms
+
+
+def _order_for(X: Any) -> Literal["C", "F"]:
+    return "F" if scipy.sparse.issparse(X) else "C"

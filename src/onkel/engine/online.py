@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+from onkel.averages import tick
 from onkel.budget.dispatch import absorb
 from onkel.compiled import inner
 from onkel.engine.passes import walks
@@ -23,6 +24,7 @@ class Plan(NamedTuple):
     rate: Rate
     step: Step
     ball: bool  # project on the ball that is known to hold the minimiser
+    every_row: bool = False  # whether the budget sees rows without an update, too
 
 
 # Beyond these the factor moves into the coefficients: 1/factor must stay harmless.
@@ -80,12 +82,13 @@ def walk(
         weight /= factor
         if not (finite and math.isfinite(model.coef.dtype.type(weight))):
             return t
+        tick(model.average, model.coef, head.count, scale)
         head.t = now
         head.factor = factor
         head.mistakes += verdict.mistake
         head.largest = max(head.largest, abs(y[t]))
-        if weight != 0.0:
-            head.updates += 1
+        if weight != 0.0 or plan.every_row:
+            head.updates += weight != 0.0
             update = Update(verdict.up, verdict.down, weight)
             absorb(budget, model, ahead, t, update, rng)
             foresee(model, ahead, t)

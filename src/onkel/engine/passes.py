@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from onkel.averages import roomy
 from onkel.compiled import borrowed, choice, jit
 from onkel.engine.block import Workspace, fill, look_ahead
 from onkel.engine.plan import slots_for
@@ -32,6 +33,7 @@ def learn(
     Stops before a block for which the arrays have no room, and before a row that
     cannot be learnt; the caller tells the two apart by the room.
     """
+    plan, budget = borrowed(plan), borrowed(budget)
     model, work, rows = borrowed(model), borrowed(work), borrowed(rows)
     y, sample_weight = borrowed(y), borrowed(sample_weight)
     scores = borrowed(scores)
@@ -39,7 +41,7 @@ def learn(
     while done < len(y):
         last = min(done + block_size, len(y))
         slots = slots_for(model.head[0].count, last - done, largest_size)
-        if slots > len(model.diag):
+        if slots > len(model.diag) or not roomy(model.average, last - done):
             return done
         if not filled:
             fill(plan.kernel, rows, done, (0, last - done), model, slots, work)

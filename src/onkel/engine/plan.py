@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.cover import Cover
 from onkel.budget.forget import Forget
 from onkel.budget.grow import Grow
 from onkel.budget.inherit import Inherit
@@ -25,6 +26,8 @@ def largest_size(budget: Any) -> float:
         # The newcomer has a slot of its own until maintenance is done.
         limit = budget.limit if math.isinf(budget.rate) else budget.hard_limit
         return limit + 1 if limit < UNLIMITED else math.inf
+    if isinstance(budget, Cover) and budget.beta > 0.0:
+        return math.inf  # centres that are kept do not count
     limit = budget.limit + 1 if isinstance(budget, NEWCOMER_FIRST) else budget.limit
     return limit if limit < UNLIMITED else math.inf
 

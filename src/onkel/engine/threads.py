@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel.averages import roomy
 from onkel.compiled import jit
 from onkel.engine import block, passes
 from onkel.engine.block import Workspace
@@ -77,7 +78,7 @@ class Team:
         while done < len(y):
             last = min(done + block_size, len(y))
             slots = slots_for(int(model.head[0].count), last - done, largest_size)
-            if slots > len(model.diag):
+            if slots > len(model.diag) or not roomy(model.average, last - done):
                 return done
 
             def task(

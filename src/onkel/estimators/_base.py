@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 import scipy.sparse
-from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
-from sklearn.metrics import euclidean_distances
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -23,8 +21,10 @@ from sklearn.utils.validation import (
 
 from onkel import kernels
 from onkel._version import __version__
+from onkel.averages import Window
 from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
 from onkel.engine.online import Plan
+from onkel.estimators._distances import squared_distances, variance
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.losses import Loss
@@ -33,8 +33,6 @@ from onkel.steps import Step
 
 # Parameters that say how to run, not what to learn.
 PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor"}
-# Rows from which gamma is taken in a stream, and for the median of distances.
-GAMMA_ROWS = 1000
 
 
 def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:
@@ -76,33 +74,6 @@ def located(message: str, X: Any, y: Any) -> str:
     return message
 
 
-def variance(X: Any) -> float:
-    """Variance of all entries, 0 if it is nothing but rounding."""
-    if scipy.sparse.issparse(X):
-        entries = math.prod(X.shape)
-        mean = float(X.sum(dtype=np.float64)) / entries
-        deviations = np.square(X.data - mean, dtype=np.float64).sum()
-        value = (deviations + (entries - X.nnz) * mean**2) / entries
-    else:
-        mean = float(X.mean(dtype=np.float64))
-        value = float(X.var(dtype=np.float64))
-    return float(value) if value > 1e-24 * mean**2 else 0.0
-
-
-def median_squared_distance(X: Any) -> float:
-    """Median over pairs of at most GAMMA_ROWS rows, 0 if it is nothing but rounding."""
-    if X.shape[0] > GAMMA_ROWS:
-        X = X[np.linspace(0, X.shape[0] - 1, GAMMA_ROWS).astype(int)]
-    if X.shape[0] < 2:
-        return 0.0
-    if not scipy.sparse.issparse(X):
-        return float(np.median(pdist(X.astype(np.float64), "sqeuclidean")))
-    X = X.astype(np.float64)
-    squared = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], k=1)]
-    value = float(np.median(squared))
-    return value if value > 1e-12 * X.multiply(X).sum() / X.shape[0] else 0.0
-
-
 class Recipe(NamedTuple):
     """A system, as a point in the space of its nouns."""
 
@@ -111,6 +82,8 @@ class Recipe(NamedTuple):
     step: Step
     budget: Any
     ball: bool = False
+    window: Window | None = None  # of the iterates whose mean is the answer
+    every_row: bool = False  # whether the budget sees rows without an update, too
 
 
 class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
@@ -146,7 +119,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
     @property
     def model_size_(self) -> int:
         """Number of centres."""
-        return int(self._fitted().head.count)
+        return self._fitted().size
 
     @property
     def t_(self) -> int:
@@ -274,11 +247,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
             return 1.0
         if not isinstance(self.gamma, str):
             return float(self.gamma)
-        inverse = (
-            X.shape[1] * variance(X)
-            if self.gamma == "scale"
-            else median_squared_distance(X)
-        )
+        if self.gamma == "scale":
+            inverse = X.shape[1] * variance(X)
+        else:
+            distances = squared_distances(X)
+            inverse = float(np.median(distances)) if len(distances) else 0.0
         if inverse > 0.0:
             return 1.0 / inverse
         warnings.warn(
@@ -302,13 +275,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
         self, X: Any, outputs: int, n_rows: int | None
     ) -> tuple[Learner, np.random.Generator]:
         """Make an empty learner, and the generator of the order of rows."""
-        recipe = self._recipe(n_rows)
+        self._look_at(X)
+        loss, rate, step, budget, ball, window, every_row = self._recipe(n_rows)
         kernel = kernels.make(self.kernel, self._gamma(X), self.degree, self.coef0)
-        plan = Plan(kernel, recipe.loss, recipe.rate, recipe.step, recipe.ball)
+        plan = Plan(kernel, loss, rate, step, ball, every_row)
         # Last, because it may draw from the user's generator.
         order, draws, _ = self._seeds()
-        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
+        learner = Learner(plan, budget, outputs, X.shape[1], X.dtype, draws, window)
         return learner, order
+
+    def _look_at(self, X: Any) -> None:
+        """Choose what depends on the rows, besides gamma, before learning begins."""
 
     def _learn(
         self,

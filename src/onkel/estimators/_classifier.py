@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.estimators._base import GAMMA_ROWS, KernelEstimator, checked_weights
+from onkel.estimators._base import KernelEstimator, checked_weights
+from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
 
 
@@ -202,7 +203,7 @@ class OnlineClassifier(LabelClassifier):
             weight = self._weight(X, y, sample_weight, streaming=True)
             if first:
                 outputs = outputs_for(self.classes_)
-                self._learner, _ = self._new_learner(X[:GAMMA_ROWS], outputs, None)
+                self._learner, _ = self._new_learner(X[:SOME_ROWS], outputs, None)
                 self._started_with = self._learning_parameters()
                 self.n_iter_ = 1
             return self._learn_labels(X, y, weight, keep_scores)

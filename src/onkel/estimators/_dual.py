@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel import kernels, rates
-from onkel.averages import Last, Mean
+from onkel.averages import Window
 from onkel.engine import dual
 from onkel.engine.learner import CHUNK, Learner
 from onkel.estimators._base import KernelEstimator
@@ -50,9 +50,9 @@ class DualEstimator(KernelEstimator):
         plan = dual.make(kernel, recipe.loss, rates.constant(), y, C, outputs)
         # Last, because it may draw from the user's generator.
         order_rng, draws, _ = self._seeds()
-        average = Last if self.average is None else Mean
+        window = None if self.average is None else Window()
         learner = Learner(
-            plan, recipe.budget, outputs, X.shape[1], X.dtype, draws, average
+            plan, recipe.budget, outputs, X.shape[1], X.dtype, draws, window
         )
         order = Order(self.selection, plan.preference, order_rng)
         monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
@@ -67,7 +67,7 @@ class DualEstimator(KernelEstimator):
                 late = max(len(visits) - averaged, 0)
                 progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK) + 1)
                 for part in (visits[:late], visits[late:]):
-                    if average is Mean:
+                    if window is not None:
                         learner.model.average.restart()
                     for _ in self._learn(learner, X, np.arange(n), weight, part):
                         progress.advance()

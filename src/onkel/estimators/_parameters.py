@@ -1,7 +1,7 @@
 """The parameters that systems share: their ranges and their documentation, once."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -21,23 +21,31 @@ RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],
     "aggressive": ["boolean"],
     "alpha": [POSITIVE],
+    "approx_beta": [NOT_NEGATIVE],
+    "approx_rho": [POSITIVE],
+    "average": [StrOptions({"full", "suffix", "poly"}), None],
+    "average_exact": ["boolean"],
     "ball": [StrOptions({"auto"}), "boolean"],
     "block_size": [StrOptions({"auto"}), FROM_ONE],
     "budget": [FROM_ONE],
     "class_weight": [StrOptions({"balanced"}), dict, None],
     "coef0": [NOT_NEGATIVE],
+    "coverage": [StrOptions({"sphere", "box", "grid"})],
+    "coverage_radius": [StrOptions({"auto"}), POSITIVE],
     "degree": [FROM_ONE],
     "epsilon": [NOT_NEGATIVE],
     "eta0": [POSITIVE],
     "gamma": [StrOptions({"scale", "median"}), POSITIVE],
     "hard_budget": [FROM_ONE, None],
     "kernel": [StrOptions(set(KERNELS))],
+    "lazy_core": ["boolean"],
     "learning_rate": [StrOptions({"constant", "invscaling"})],
     "maintenance": [StrOptions({"merge", "projection", "projection_knn", "removal"})],
     "maintenance_fraction": [NOT_NEGATIVE, None],
     "maintenance_rate": [Interval(Real, 0, None, closed="both"), None],
     "margin": [NOT_NEGATIVE],
     "max_coef": [POSITIVE],
+    "max_core": [FROM_ONE, None],
     "max_iter": [FROM_ONE],
     "monitor": ["boolean"],
     "n_jobs": [
@@ -46,6 +54,7 @@ RANGES: dict[str, list[Any]] = {
         None,
     ],
     "n_neighbors": [Interval(Integral, 1, 1000, closed="both")],
+    "paper_box": ["boolean"],
     "power_t": [NOT_NEGATIVE],
     "projection_threshold": [NOT_NEGATIVE],
     "random_state": ["random_state"],
@@ -53,6 +62,7 @@ RANGES: dict[str, list[Any]] = {
     "selection": [StrOptions({"permutation", "uniform", "acf"})],
     "shuffle": ["boolean"],
     "smoothing": [Interval(Real, 0, 1, closed="right")],
+    "suffix_fraction": [Interval(Real, 0, 1, closed="right")],
     "t0": [NOT_NEGATIVE],
     "tol": [NOT_NEGATIVE],
     "variant": [StrOptions({"s", "nn", "p"})],
@@ -67,9 +77,21 @@ TEXTS = {
     ),
     "aggressive": "Whether to learn from rows with a small margin too (Projectron++).",
     "alpha": "Strength of the regulariser alpha/2 |w|^2.",
+    "approx_beta": (
+        "Row t is kept as a centre of its own, instead of giving its update to a core, "
+        "with probability min(approx_beta / t^approx_rho, 1); 0 for never."
+    ),
+    "approx_rho": "Exponent of that probability.",
     "average": (
-        'Which model is the answer. "suffix": the mean of the iterates of the last '
-        "visits, as many as the budget. None: the last iterate."
+        "Which model is the answer, of predictions and of `dual_coef_`. None: the last "
+        'iterate. "full": the mean of all. "suffix": the mean of the last '
+        'suffix_fraction of them, in fit only. "poly": a mean that forgets the '
+        "beginning, for streams. Learning itself goes on from the last iterate."
+    ),
+    "average_exact": (
+        "Whether the average keeps the centres that the budget made leave: exact, but "
+        "no longer bounded. Otherwise their part is dropped, projected or merged as "
+        "they were."
     ),
     "ball": (
         "Whether to project the model on the ball that is known to hold the minimiser. "
@@ -85,6 +107,17 @@ TEXTS = {
         "proportional to their frequency."
     ),
     "coef0": "Constant of the poly kernel.",
+    "coverage": (
+        'What a core covers. "sphere": points nearer than the radius. "box": points '
+        "whose features all differ by less than radius / sqrt(features). "
+        '"grid": its cell of a grid with side 2 radius / sqrt(features); found without '
+        "a search, sensible for up to 20 features."
+    ),
+    "coverage_radius": (
+        'Radius of the cells. A smaller one gives a larger and better model. "auto": '
+        "mean less standard deviation of the distances of up to 1,000 rows, in a "
+        "stream the first."
+    ),
     "degree": "Degree of the poly kernel.",
     "epsilon": "Errors up to this cost nothing (epsilon_insensitive).",
     "eta0": "Step size.",
@@ -97,6 +130,10 @@ TEXTS = {
     "kernel": (
         "rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), poly "
         "(gamma <x,z> + coef0)^degree, or linear <x,z>."
+    ),
+    "lazy_core": (
+        "Whether only rows with an update may become cores; False for all, as in the "
+        "paper."
     ),
     "learning_rate": '"constant": eta0. "invscaling": eta0 / t^power_t.',
     "loss": "Name of the loss.",
@@ -118,6 +155,10 @@ TEXTS = {
     ),
     "margin": "A row with margin up to this is a mistake.",
     "max_coef": "No coefficient may exceed max_coef * eta0.",
+    "max_core": (
+        "Most cores. When there are so many, a row that none covers gives its update "
+        "to the nearest; `n_absorbed_` counts. None for no limit."
+    ),
     "max_iter": "Passes over the data in fit.",
     "monitor": (
         "Whether fit keeps `history_`: for every epoch the seconds so far, the primal "
@@ -128,6 +169,10 @@ TEXTS = {
     ),
     "n_jobs": "Threads. None means 1, -1 as many as there are cores.",
     "n_neighbors": "Centres that take over from one that leaves (projection_knn).",
+    "paper_box": (
+        "Whether boxes are twice as wide, as in the paper, whose cells then have twice "
+        "the diameter."
+    ),
     "power_t": "Exponent of the invscaling rate.",
     "projection_threshold": (
         "A row becomes a centre only if the norm of what the centres do not represent "
@@ -141,6 +186,7 @@ TEXTS = {
     ),
     "shuffle": "Whether fit takes the rows of each pass in random order.",
     "smoothing": "Width of the quadratic part of smooth_hinge.",
+    "suffix_fraction": 'Part of all iterates that average="suffix" is the mean of.',
     "t0": "Offset of the rate 1/(alpha (t + t0)); tames the first steps.",
     "tol": (
         "Stop when the dual, as seen on the way through an epoch, differs by less than "
@@ -170,11 +216,13 @@ def constraints(names: Any, **others: list[Any]) -> dict[str, list[Any]]:
     return {name: others.get(name) or RANGES[name] for name in names}
 
 
-def system(**ranges: list[Any]) -> Any:
+def system(texts: Mapping[str, str] = TEXTS, **ranges: list[Any]) -> Any:
     """Decorate a system: parameter ranges and documentation from the tables above.
 
     Parameters
     ----------
+    texts
+        Documentation, if some differs.
     **ranges
         Ranges that differ from the shared ones, or are the system's own.
     """
@@ -185,7 +233,7 @@ def system(**ranges: list[Any]) -> Any:
         cls._parameter_constraints = constraints(parameters, **ranges)  # type: ignore[attr-defined]
         lines = ["", "Parameters", "----------"]
         for name, parameter in parameters.items():
-            lines += [f"{name} : default={parameter.default!r}", f"    {TEXTS[name]}"]
+            lines += [f"{name} : default={parameter.default!r}", f"    {texts[name]}"]
         summary, _, rest = inspect.cleandoc(cls.__doc__ or "").partition("\n")
         cls.__doc__ = "\n".join([summary, *lines, rest])
         return cls

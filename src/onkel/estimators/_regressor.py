@@ -8,11 +8,11 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from onkel.estimators._base import (
-    GAMMA_ROWS,
     KernelEstimator,
     checked_weights,
     levels_to_the_caller,
 )
+from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
 
 
@@ -133,7 +133,7 @@ class OnlineRegressor(TargetRegressor):
             y = numbers(y)
             weight = self._weight(X, sample_weight, streaming=True)
             if first:
-                self._learner, _ = self._new_learner(X[:GAMMA_ROWS], 1, None)
+                self._learner, _ = self._new_learner(X[:SOME_ROWS], 1, None)
                 self._started_with = self._learning_parameters()
                 self.n_iter_ = 1
             kept = [np.zeros((0, 1), self._learner.dtype)]

@@ -28,6 +28,7 @@ from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.budget.sample import Uniform, Weighted
+from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import FROM_TWO, NOT_NEGATIVE, one_of, system
@@ -35,7 +36,7 @@ from onkel.estimators._regressor import WeightedRegressor
 from onkel.losses import LIPSCHITZ, Loss
 
 
-def _recipe(estimator: Any, loss: Loss) -> Recipe:
+def _recipe(estimator: Any, loss: Loss, n_rows: int | None) -> Recipe:
     if estimator.alpha * estimator.eta0 > 0.5:
         raise ValueError(
             f"alpha * eta0 must be at most 1/2; got alpha={estimator.alpha}, "
@@ -44,7 +45,8 @@ def _recipe(estimator: Any, loss: Loss) -> Recipe:
     kind = Uniform if estimator.sampling == "uniform" else Weighted
     budget = kind(estimator.budget, float(estimator.max_coef * estimator.eta0))
     rate = rates.constant(estimator.eta0, estimator.alpha)
-    return Recipe(loss, rate, steps.gradient(), budget)
+    window = window_of(estimator, n_rows)
+    return Recipe(loss, rate, steps.gradient(), budget, window=window)
 
 
 @system(
@@ -75,6 +77,9 @@ class BOGDClassifier(LossClassifier):
         max_coef: float = 4.0,
         eta0: float = 0.5,
         alpha: float = 0.0,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         smoothing: float = 0.5,
         class_weight: dict | str | None = None,
         kernel: str = "rbf",
@@ -94,6 +99,9 @@ class BOGDClassifier(LossClassifier):
         self.max_coef = max_coef
         self.eta0 = eta0
         self.alpha = alpha
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.smoothing = smoothing
         self.class_weight = class_weight
         self.kernel = kernel
@@ -109,7 +117,7 @@ class BOGDClassifier(LossClassifier):
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         loss = losses.make(self.loss, smoothing=self.smoothing)
-        return _recipe(self, loss)
+        return _recipe(self, loss, n_rows)
 
 
 @system(
@@ -141,6 +149,9 @@ class BOGDRegressor(WeightedRegressor):
         max_coef: float = 4.0,
         eta0: float = 0.5,
         alpha: float = 0.0,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         epsilon: float = 0.1,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -159,6 +170,9 @@ class BOGDRegressor(WeightedRegressor):
         self.max_coef = max_coef
         self.eta0 = eta0
         self.alpha = alpha
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
@@ -173,4 +187,4 @@ class BOGDRegressor(WeightedRegressor):
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         loss = losses.make(self.loss, epsilon=self.epsilon)
-        return _recipe(self, loss)
+        return _recipe(self, loss, n_rows)

@@ -47,7 +47,7 @@ from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._dual import DualEstimator
-from onkel.estimators._parameters import FROM_ONE, one_of, system
+from onkel.estimators._parameters import FROM_ONE, TEXTS, one_of, system
 from onkel.estimators._regressor import BatchRegressor
 from onkel.estimators.bsgd import hard_budget
 
@@ -62,7 +62,17 @@ def recipe_of(estimator: Any, loss: losses.Loss) -> Recipe:
     return Recipe(loss, rates.constant(), steps.gradient(), budget)
 
 
-OWN = {"budget": [FROM_ONE, None], "average": [StrOptions({"suffix"}), None]}
+OWN: dict[str, Any] = {
+    "budget": [FROM_ONE, None],
+    "average": [StrOptions({"suffix"}), None],
+    "texts": TEXTS
+    | {
+        "average": (
+            'Which model is the answer. "suffix": the mean of the iterates of the last '
+            "visits, as many as the budget. None: the last iterate."
+        )
+    },
+}
 
 
 @system(loss=one_of(ascent.MARGIN), **OWN)

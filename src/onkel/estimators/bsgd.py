@@ -39,6 +39,7 @@ from onkel.budget.merge import Merge
 from onkel.budget.project import Project
 from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
+from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import one_of, system
@@ -100,6 +101,9 @@ class BSGDClassifier(LossClassifier):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         smoothing: float = 0.5,
         class_weight: dict | str | None = None,
         kernel: str = "rbf",
@@ -122,6 +126,9 @@ class BSGDClassifier(LossClassifier):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.smoothing = smoothing
         self.class_weight = class_weight
         self.kernel = kernel
@@ -144,6 +151,7 @@ class BSGDClassifier(LossClassifier):
             steps.gradient(),
             hard_budget(self),
             ball=ball_of(self),
+            window=window_of(self, n_rows),
         )
 
 
@@ -174,6 +182,9 @@ class BSGDRegressor(WeightedRegressor):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         epsilon: float = 0.1,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -195,6 +206,9 @@ class BSGDRegressor(WeightedRegressor):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
@@ -216,4 +230,5 @@ class BSGDRegressor(WeightedRegressor):
             steps.gradient(),
             hard_budget(self),
             ball=ball_of(self),
+            window=window_of(self, n_rows),
         )

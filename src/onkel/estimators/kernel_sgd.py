@@ -22,6 +22,7 @@ from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
+from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import one_of, system
@@ -50,6 +51,8 @@ class KernelSGDClassifier(LossClassifier):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
         smoothing: float = 0.5,
         class_weight: dict | str | None = None,
         kernel: str = "rbf",
@@ -67,6 +70,8 @@ class KernelSGDClassifier(LossClassifier):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
         self.smoothing = smoothing
         self.class_weight = class_weight
         self.kernel = kernel
@@ -88,6 +93,7 @@ class KernelSGDClassifier(LossClassifier):
             steps.gradient(),
             Grow(),
             ball=self.ball is True,
+            window=window_of(self, n_rows),
         )
 
 
@@ -114,6 +120,8 @@ class KernelSGDRegressor(WeightedRegressor):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
         epsilon: float = 0.1,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -130,6 +138,8 @@ class KernelSGDRegressor(WeightedRegressor):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
@@ -150,4 +160,5 @@ class KernelSGDRegressor(WeightedRegressor):
             steps.gradient(),
             Grow(),
             ball=self.ball is True,
+            window=window_of(self, n_rows),
         )

@@ -30,6 +30,7 @@ from typing import Any
 from onkel import losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.engine.plan import UNLIMITED
+from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import one_of, system
@@ -94,6 +95,9 @@ class NBSGDClassifier(LossClassifier):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         smoothing: float = 0.5,
         class_weight: dict | str | None = None,
         kernel: str = "rbf",
@@ -118,6 +122,9 @@ class NBSGDClassifier(LossClassifier):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.smoothing = smoothing
         self.class_weight = class_weight
         self.kernel = kernel
@@ -139,6 +146,7 @@ class NBSGDClassifier(LossClassifier):
             steps.gradient(),
             _budget(self, n_rows),
             ball=ball_of(self),
+            window=window_of(self, n_rows),
         )
 
 
@@ -172,6 +180,9 @@ class NBSGDRegressor(WeightedRegressor):
         alpha: float = 1e-4,
         t0: float = 0.0,
         ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        average_exact: bool = False,
         epsilon: float = 0.1,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -195,6 +206,9 @@ class NBSGDRegressor(WeightedRegressor):
         self.alpha = alpha
         self.t0 = t0
         self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.average_exact = average_exact
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
@@ -215,4 +229,5 @@ class NBSGDRegressor(WeightedRegressor):
             steps.gradient(),
             _budget(self, n_rows),
             ball=ball_of(self),
+            window=window_of(self, n_rows),
         )

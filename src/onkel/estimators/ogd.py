@@ -18,6 +18,7 @@ from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
+from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
@@ -60,6 +61,8 @@ class OGDClassifier(LossClassifier):
         alpha: float = 0.0,
         learning_rate: str = "constant",
         power_t: float = 0.5,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
         smoothing: float = 0.5,
         class_weight: dict | str | None = None,
         kernel: str = "rbf",
@@ -78,6 +81,8 @@ class OGDClassifier(LossClassifier):
         self.alpha = alpha
         self.learning_rate = learning_rate
         self.power_t = power_t
+        self.average = average
+        self.suffix_fraction = suffix_fraction
         self.smoothing = smoothing
         self.class_weight = class_weight
         self.kernel = kernel
@@ -93,7 +98,13 @@ class OGDClassifier(LossClassifier):
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         loss = losses.make(self.loss, smoothing=self.smoothing)
-        return Recipe(loss, constant_rate(self), steps.gradient(), Grow())
+        return Recipe(
+            loss,
+            constant_rate(self),
+            steps.gradient(),
+            Grow(),
+            window=window_of(self, n_rows),
+        )
 
 
 @system(alpha=[NOT_NEGATIVE], loss=one_of(losses.RESIDUAL))
@@ -120,6 +131,8 @@ class OGDRegressor(WeightedRegressor):
         alpha: float = 0.0,
         learning_rate: str = "constant",
         power_t: float = 0.5,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
         epsilon: float = 0.1,
         kernel: str = "rbf",
         gamma: str | float = "scale",
@@ -137,6 +150,8 @@ class OGDRegressor(WeightedRegressor):
         self.alpha = alpha
         self.learning_rate = learning_rate
         self.power_t = power_t
+        self.average = average
+        self.suffix_fraction = suffix_fraction
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
@@ -151,4 +166,10 @@ class OGDRegressor(WeightedRegressor):
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         loss = losses.make(self.loss, epsilon=self.epsilon)
-        return Recipe(loss, constant_rate(self), steps.gradient(), Grow())
+        return Recipe(
+            loss,
+            constant_rate(self),
+            steps.gradient(),
+            Grow(),
+            window=window_of(self, n_rows),
+        )

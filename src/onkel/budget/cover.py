@@ -1,0 +1,163 @@
+"""Cover the points by cells, and let a cell's core stand for all of them (AVM).
+
+A row that proposes an update gives it to the core that covers it; if none does, the row
+becomes a core itself. Nobody ever leaves, and there are never more cores than cells:
+
+    sphere   the nearest core covers, if it is nearer than the radius r
+    box      cores cover whose features differ by less than r / sqrt(d) each, so that
+             cells have the diameter 2 r; the nearest of them is taken
+    grid     the core of the same cell of a grid with side 2 r / sqrt(d) covers
+
+With probability min(beta / t^rho, 1) a row is not approximated but kept, as a centre
+that covers nothing. One number is drawn for every row that asks, whatever beta is.
+
+When there are `limit` cores, a row that none covers gives its update to the nearest,
+and the ledger counts it.
+"""
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import absorbs
+from onkel.compiled import inner
+from onkel.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
+from onkel.expansion import LookAhead, Model, Update, add, insert
+
+LEDGER = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
+# Mark of a centre that is no core, and of an unused place in the table of cells.
+NO_CORE = -1
+
+
+class Shape(IntEnum):
+    """The shapes of cells."""
+
+    SPHERE = 0
+    BOX = 1
+    GRID = 2
+
+
+class Cover(NamedTuple):
+    """How to cover, and who is a core; `make` is the constructor."""
+
+    shape: int
+    radius: float
+    half_width: float  # of boxes; half the side of the grid's cells
+    beta: float
+    rho: float
+    limit: int
+    ledger: Any  # shape (1,), of LEDGER
+    mark: Any  # shape (capacity,): NO_CORE, or for a core the hash of its cell
+    table: Any  # shape (a power of two,): for the grid, slots of cores by hash
+
+    def resized(self, capacity: int) -> "Cover":
+        """Copy with room for so many centres."""
+        mark = np.full(capacity, NO_CORE)
+        kept = min(capacity, len(self.mark))
+        mark[:kept] = self.mark[:kept]
+        if self.shape != Shape.GRID:
+            return self._replace(mark=mark)
+        table = np.full(2 << int(capacity).bit_length(), NO_CORE)
+        new = self._replace(mark=mark, table=table)
+        for slot in np.flatnonzero(mark != NO_CORE):
+            _enter(new, int(slot))
+        return new
+
+
+def make(
+    shape: str, radius: float, half_width: float, beta: float, rho: float, limit: int
+) -> Cover:
+    """Make the strategy, without cores.
+
+    Examples
+    --------
+    >>> make("sphere", 0.5, 0.25, beta=0.0, rho=1.0, limit=10).ledger[0].cores.item()
+    0
+    """
+    ledger = np.zeros(1, LEDGER).view(np.recarray)
+    none = np.full(1, NO_CORE)
+    kind = int(Shape[shape.upper()])
+    return Cover(kind, radius, half_width, beta, rho, limit, ledger, none, none)
+
+
+@inner
+def _enter(budget: Cover, slot: int) -> None:
+    """Enter a core into the table; linear probing, and never half full."""
+    last = len(budget.table) - 1
+    place = budget.mark[slot] & last
+    while budget.table[place] != NO_CORE:
+        place = (place + 1) & last
+    budget.table[place] = slot
+
+
+@inner
+def _core_of_cell(budget: Cover, model: Model, ahead: LookAhead, key: int) -> int:
+    """Slot of the core in the row's cell, NO_CORE if there is none."""
+    last = len(budget.table) - 1
+    place = key & last
+    while budget.table[place] != NO_CORE:
+        slot = budget.table[place]
+        if budget.mark[slot] == key and in_cell(
+            model, ahead, slot, 2.0 * budget.half_width
+        ):
+            return slot
+        place = (place + 1) & last
+    return NO_CORE
+
+
+@inner
+def _find(
+    budget: Cover, model: Model, ahead: LookAhead, t: int, key: int, moves: bool
+) -> int:
+    """Slot of the core that takes the row's update, NO_CORE if it becomes one.
+
+    `moves`: whether there is an update, which must not get lost.
+    """
+    full = budget.ledger[0].cores >= budget.limit
+    slot = NO_CORE
+    if budget.shape == Shape.BOX:
+        slot = nearest_in_box(model, ahead, t, budget.mark, budget.half_width)
+    elif budget.shape == Shape.GRID:
+        slot = _core_of_cell(budget, model, ahead, key)
+    if slot == NO_CORE and (full or budget.shape == Shape.SPHERE):
+        only_cores = budget.ledger[0].cores == model.head[0].count
+        found = nearest(model, ahead, t, budget.mark, only_cores)
+        covered = (
+            budget.shape == Shape.SPHERE
+            and found.squared < budget.radius * budget.radius
+        )
+        if covered or full:
+            slot = found.slot
+            budget.ledger[0].absorbed += moves and not covered
+    return slot
+
+
+@absorbs(Cover)
+def _absorb(
+    budget: Cover, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head = model.head[0]
+    key = NO_CORE
+    moves = update.weight != 0.0
+    kept = rng.random() < (budget.beta / head.t**budget.rho if budget.beta else 0.0)
+    if kept and not moves:
+        return
+    if not kept:
+        face(ahead, t)
+        key = 0
+        if budget.shape == Shape.GRID:
+            key = hash_of_cell(ahead, 2.0 * budget.half_width)
+        slot = _find(budget, model, ahead, t, key, moves)
+        if slot != NO_CORE:
+            if moves:
+                add(model, update.up, slot, update.weight)
+                if update.down >= 0:
+                    add(model, update.down, slot, -update.weight)
+            return
+        budget.ledger[0].cores += 1
+    slot = head.count
+    insert(model, ahead, t, update)
+    budget.mark[slot] = key
+    if not kept and budget.shape == Shape.GRID:
+        _enter(budget, slot)

@@ -1,0 +1,46 @@
+"""Scale of the data: variance and distances, from which defaults are chosen."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.spatial.distance import pdist
+from sklearn.metrics import euclidean_distances
+
+# Rows whose distances are computed, and from which a stream takes its scale.
+SOME_ROWS = 1000
+
+
+def variance(X: Any) -> float:
+    """Variance of all entries, 0 if it is nothing but rounding."""
+    if scipy.sparse.issparse(X):
+        entries = math.prod(X.shape)
+        mean = float(X.sum(dtype=np.float64)) / entries
+        deviations = np.square(X.data - mean, dtype=np.float64).sum()
+        value = (deviations + (entries - X.nnz) * mean**2) / entries
+    else:
+        mean = float(X.mean(dtype=np.float64))
+        value = float(X.var(dtype=np.float64))
+    return float(value) if value > 1e-24 * mean**2 else 0.0
+
+
+def squared_distances(X: Any) -> np.ndarray:
+    """Squared distances of all pairs of at most SOME_ROWS rows, evenly spread.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0], [1.0], [3.0]])).tolist()
+    [1.0, 9.0, 4.0]
+    """
+    if X.shape[0] > SOME_ROWS:
+        X = X[np.linspace(0, X.shape[0] - 1, SOME_ROWS).astype(int)]
+    if X.shape[0] < 2:
+        return np.zeros(0)
+    X = X.astype(np.float64)
+    if not scipy.sparse.issparse(X):
+        return pdist(X, "sqeuclidean")
+    squared = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], k=1)]
+    # Computed from products: what rounding leaves of equal rows is no distance.
+    squared[squared <= 1e-12 * X.multiply(X).sum() / X.shape[0]] = 0.0
+    return squared

@@ -1,0 +1,278 @@
+"""AVM: approximation vector machines.
+
+    min_w  P(w) = alpha/2 |w|^2 + mean_i l(<w, phi(x_i)>, y_i)
+
+Update at row t with rate 1/(alpha (t + t0)), g = dl/df at w_t and x_t:
+
+    w_{t+1} = (t + t0 - 1)/(t + t0) w_t - g / (alpha (t + t0)) phi(z_t)
+
+where z_t is the core of the cell that covers x_t, a new core at x_t if there is none,
+or, with probability min(beta / t^rho, 1), x_t itself. Nothing is ever deleted; with
+beta = 0 the size of the model is at most the number of cells, whatever the order of the
+rows. The gap to stochastic gradient descent is proportional to
+
+    delta_phi = sqrt(2 (1 - exp(-gamma delta^2))),
+
+the diameter of a cell in feature space (`coverage_gap_`).
+
+| symbol | here |
+|---|---|
+| lambda | alpha |
+| delta, diameter of a cell | 2 coverage_radius |
+| beta, rho | approx_beta, approx_rho |
+| delta_phi | coverage_gap_ |
+
+Deviations: only rows with an update become cores (lazy_core=False: all, as in the
+paper). Boxes around a core have half the paper's width, so that the diameter is delta
+(paper_box=True: the paper's), and of several the nearest is taken, not the first. The
+ball for squared_error has radius ymax/(2 sqrt(alpha)), half of the paper's and still
+valid. With max_core, which the authors' code has and the paper has not, the nearest
+core takes what would need a new one; their code drops it. The grid is ours.
+
+With the ball the model keeps the Gram matrix of its centres.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from onkel import losses, rates, steps
+from onkel.budget import cover
+from onkel.engine.plan import UNLIMITED
+from onkel.estimators._averaging import window_of
+from onkel.estimators._base import KernelEstimator, Recipe, levels_to_the_caller
+from onkel.estimators._classifier import LossClassifier
+from onkel.estimators._distances import squared_distances
+from onkel.estimators._parameters import one_of, system
+from onkel.estimators._regressor import WeightedRegressor
+from onkel.estimators.bsgd import ball_of
+from onkel.losses import Loss
+
+# A radius below this share of the mean distance would make every row a core.
+SMALLEST_SHARE = 0.1
+
+
+class Covering(KernelEstimator):
+    """What classifier and regressor have in common: the cover."""
+
+    @property
+    def n_cores_(self) -> int:
+        """Centres that cover a cell; the others were kept because of approx_beta."""
+        return int(self._fitted().budget.ledger[0].cores)
+
+    @property
+    def n_absorbed_(self) -> int:
+        """Updates that went to the nearest core because there were max_core of them."""
+        return int(self._fitted().budget.ledger[0].absorbed)
+
+    @property
+    def coverage_gap_(self) -> float:
+        """Largest distance in feature space of two points of a cell.
+
+        Compare it with sqrt(2), the distance of points that are nothing alike: the
+        closer, the less a core can stand for its cell. NaN for the poly kernel, for
+        which no such bound exists.
+        """
+        kernel = self._fitted().plan.kernel
+        diameter = 2.0 * self.coverage_radius_ * (2.0 if self.paper_box else 1.0)
+        if self.kernel == "linear":
+            return diameter
+        if self.kernel == "poly":
+            return math.nan
+        exponent = kernel.gamma * diameter**2
+        if self.kernel == "laplacian":
+            exponent = kernel.gamma * diameter * math.sqrt(self.n_features_in_)
+        return math.sqrt(-2.0 * math.expm1(-exponent))
+
+    def _look_at(self, X: Any) -> None:
+        self.coverage_radius_ = self.coverage_radius
+        if self.coverage_radius != "auto":
+            return
+        distances = np.sqrt(squared_distances(X))
+        mean = float(distances.mean()) if len(distances) else 0.0
+        if mean > 0.0:
+            spread = float(distances.std())
+            self.coverage_radius_ = max(mean - spread, SMALLEST_SHARE * mean)
+            return
+        warnings.warn(
+            'coverage_radius="auto" needs rows that differ, and these do not: using '
+            "coverage_radius=1.0. Give it a number if that is not what you want.",
+            stacklevel=levels_to_the_caller(),
+        )
+        self.coverage_radius_ = 1.0
+
+    def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
+        if self.paper_box and self.coverage != "box":
+            raise ValueError(
+                f'paper_box=True needs coverage="box", got coverage={self.coverage!r}'
+            )
+        radius = float(self.coverage_radius_)
+        half_width = radius / math.sqrt(self.n_features_in_)
+        budget = cover.make(
+            self.coverage,
+            radius,
+            2.0 * half_width if self.paper_box else half_width,
+            float(self.approx_beta),
+            float(self.approx_rho),
+            UNLIMITED if self.max_core is None else self.max_core,
+        )
+        return Recipe(
+            loss,
+            rates.pegasos(self.alpha, self.t0),
+            steps.gradient(),
+            budget,
+            ball=ball_of(self),
+            window=window_of(self, n_rows),
+            every_row=not self.lazy_core,
+        )
+
+
+@system(loss=one_of(losses.MARGIN))
+class AVMClassifier(Covering, LossClassifier):
+    """Stochastic gradient descent on the cores of cells that cover the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import AVMClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = AVMClassifier(coverage_radius=0.25, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:])), model.model_size_ < 50
+    (0.98, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        coverage: str = "sphere",
+        coverage_radius: str | float = "auto",
+        approx_beta: float = 0.0,
+        approx_rho: float = 1.0,
+        max_core: int | None = None,
+        lazy_core: bool = True,
+        paper_box: bool = False,
+        alpha: float = 1e-4,
+        t0: float = 0.0,
+        ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        smoothing: float = 0.5,
+        class_weight: dict | str | None = None,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.coverage = coverage
+        self.coverage_radius = coverage_radius
+        self.approx_beta = approx_beta
+        self.approx_rho = approx_rho
+        self.max_core = max_core
+        self.lazy_core = lazy_core
+        self.paper_box = paper_box
+        self.alpha = alpha
+        self.t0 = t0
+        self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.smoothing = smoothing
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return self._recipe_with(
+            losses.make(self.loss, smoothing=self.smoothing), n_rows
+        )
+
+
+@system(loss=one_of(losses.RESIDUAL))
+class AVMRegressor(Covering, WeightedRegressor):
+    """Stochastic gradient descent on cores, for regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import AVMRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = AVMRegressor(coverage_radius=0.2, alpha=0.01, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> round(float(model.score(X[300:], y[300:])), 2)
+    0.97
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "epsilon_insensitive",
+        coverage: str = "sphere",
+        coverage_radius: str | float = "auto",
+        approx_beta: float = 0.0,
+        approx_rho: float = 1.0,
+        max_core: int | None = None,
+        lazy_core: bool = True,
+        paper_box: bool = False,
+        alpha: float = 1e-4,
+        t0: float = 0.0,
+        ball: str | bool = "auto",
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        epsilon: float = 0.1,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.coverage = coverage
+        self.coverage_radius = coverage_radius
+        self.approx_beta = approx_beta
+        self.approx_rho = approx_rho
+        self.max_core = max_core
+        self.lazy_core = lazy_core
+        self.paper_box = paper_box
+        self.alpha = alpha
+        self.t0 = t0
+        self.ball = ball
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return self._recipe_with(losses.make(self.loss, epsilon=self.epsilon), n_rows)
