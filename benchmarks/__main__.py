@@ -7,7 +7,10 @@ from rich.console import Console
 
 from onkel.data.catalogue import DataNotFoundError
 
-NAMES = ("learn_vs_predict", "keeping", "merging", "csr", "cold_start", "memory")
+NAMES = (
+    *("learn_vs_predict", "keeping", "merging", "covering"),
+    *("csr", "cold_start", "memory"),
+)
 
 # Wide enough for the tables, also where the output is no terminal.
 console = Console(width=max(Console().width, 120))

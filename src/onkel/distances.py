@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, without_nan
+from onkel.compiled import inner, ordered
 from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
 from onkel.rows import apart, spread_out
@@ -24,11 +24,9 @@ from onkel.rows import apart, spread_out
 ULPS = 32.0
 # Share of the squared norm below which a squared distance may have lost its digits.
 NEAR = 1e-4
-# Centres that are looked at together.
-STRETCH = 64
 # Cells further out than this share their hash, which only costs time.
 FURTHEST_CELL = 2.0**62
-# Of the hash: a prime, and a primitive root of it; their product fits.
+# Of the hash, which has 31 bits: a prime, and a primitive root of it.
 MODULUS, MULTIPLIER = 2**31 - 1, 48271
 
 
@@ -103,21 +101,46 @@ def _error_of(model: Model, ahead: LookAhead, t: int, value: float) -> float:
     return ULPS * epsilon * (1.0 + norms)
 
 
-@without_nan
-def _highest(values: Any, mark: Any, all_marked: bool, stretches: Any) -> float:
-    """Largest value of the centres with mark >= 0, and that of every stretch of them.
+class Candidates(NamedTuple):
+    """The nearest is one of the centres first to last with a value of edge or more."""
 
-    Where all have one, which is the rule, the loop runs on vectors.
+    edge: Any
+    first: Any
+    last: Any
+
+
+@inner
+def _candidates(
+    model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
+) -> Candidates:
+    """Exclude whom the kernel values exclude.
+
+    Plain maxima and minima, over integers of equal width: they run on vectors.
     """
-    none = values.dtype.type(-1)
-    highest = none
-    for first in range(0, len(values), STRETCH):
-        own = none
-        for j in range(first, min(first + STRETCH, len(values))):
-            own = max(own, values[j] if all_marked or mark[j] >= 0 else none)
-        stretches[first // STRETCH] = own
-        highest = max(highest, own)
-    return highest
+    values = column(model, ahead, t)
+    order, room = ordered(values), ordered(ahead.scratch)
+    highest = order.dtype.type(-1)
+    if all_marked:
+        for j in range(len(order)):
+            highest = max(highest, order[j])
+    else:
+        none = highest
+        for j in range(len(order)):
+            highest = max(highest, order[j] if mark[j] >= 0 else none)
+    if highest < 0:
+        return Candidates(0.0, 0, -1)
+    room[0] = highest
+    value = ahead.scratch[0]
+    ahead.scratch[0] = max(value * (1.0 - _error_of(model, ahead, t, value)), 0.0)
+    lowest = room[0]
+    nobody, size = np.int32(-1), np.int32(len(order))
+    first, last = size, nobody
+    for j in range(len(order)):
+        inside = order[j] >= lowest
+        first = min(first, np.int32(j) if inside else size)
+        last = max(last, np.int32(j) if inside else nobody)
+    edge = np.float64(ahead.scratch[0])
+    return Candidates(edge, np.int64(first), np.int64(last))  # one type, compiled
 
 
 @inner
@@ -125,22 +148,18 @@ def nearest(
     model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
 ) -> Nearness:
     """Find the nearest of the centres with mark >= 0, the oldest on ties."""
-    values, stretches = column(model, ahead, t), ahead.scratch
+    values = column(model, ahead, t)
     by_value = ahead.similarity.kind == Kind.RBF
-    edge = -np.inf
+    asked = Candidates(0.0, 0, len(values) - 1)
     if by_value:
-        highest = _highest(values, mark, all_marked, stretches)
-        edge = highest * (1.0 - _error_of(model, ahead, t, highest))
+        asked = _candidates(model, ahead, t, mark, all_marked)
     slot, smallest = -1, np.inf
-    for first in range(0, len(values), STRETCH):
-        if by_value and stretches[first // STRETCH] < edge:
+    for j in range(asked.first, asked.last + 1):
+        if mark[j] < 0 or (by_value and values[j] < asked.edge):
             continue
-        for j in range(first, min(first + STRETCH, len(values))):
-            if mark[j] < 0 or (by_value and values[j] < edge):
-                continue
-            squared = squared_distance_to(model, ahead, t, j)
-            if squared < smallest:
-                slot, smallest = j, squared
+        squared = squared_distance_to(model, ahead, t, j)
+        if squared < smallest:
+            slot, smallest = j, squared
     return Nearness(slot, smallest)
 
 

@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onkel import averages, reads
-from onkel.compiled import inner, primitive, without_nan
+from onkel.compiled import inner, ordered, primitive, without_nan
 from onkel.kernels import Kernel, between, transform
 from onkel.rows import compare_centers, compare_with, spread_out
 
@@ -302,16 +302,17 @@ def oldest_smallest(model: Model, cost: Any) -> int:
     """Slot of the smallest cost, of the oldest centre on ties.
 
     Three plain minima, each of which runs on vectors, instead of one loop with the
-    conditions inside.
+    conditions inside. Costs are not negative.
     """
     size = model.head[0].count
-    smallest = cost[0]
+    order = ordered(cost)
+    least = order[0]
     for j in range(1, size):
-        smallest = min(smallest, cost[j])
+        least = min(least, order[j])
     never = np.iinfo(np.int64).max
     oldest = never
     for j in range(size):
-        oldest = min(oldest, model.birth[j] if cost[j] == smallest else never)
+        oldest = min(oldest, model.birth[j] if order[j] == least else never)
     slot = never
     for j in range(size):
         slot = min(slot, j if model.birth[j] == oldest else never)

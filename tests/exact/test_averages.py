@@ -121,7 +121,7 @@ def check(system: System, task: str, kind: str, exact: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("system, task", permanent())
+@pytest.mark.parametrize("system, task", list(permanent()))
 def test_means_of_systems_that_never_delete(
     system: System, task: str, kind: str
 ) -> None:
@@ -130,7 +130,7 @@ def test_means_of_systems_that_never_delete(
 
 @pytest.mark.parametrize("exact", [False, True], ids=["folded", "exact"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("system, task", deleting())
+@pytest.mark.parametrize("system, task", list(deleting()))
 def test_means_of_systems_that_delete(
     system: System, task: str, kind: str, exact: bool
 ) -> None:

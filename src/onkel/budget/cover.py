@@ -48,12 +48,12 @@ class Cover(NamedTuple):
     rho: float
     limit: int
     ledger: Any  # shape (1,), of LEDGER
-    mark: Any  # shape (capacity,): NO_CORE, or for a core the hash of its cell
+    mark: Any  # shape (capacity,), int32: NO_CORE, or for a core the hash of its cell
     table: Any  # shape (a power of two,): for the grid, slots of cores by hash
 
     def resized(self, capacity: int) -> "Cover":
         """Copy with room for so many centres."""
-        mark = np.full(capacity, NO_CORE)
+        mark = np.full(capacity, NO_CORE, np.int32)
         kept = min(capacity, len(self.mark))
         mark[:kept] = self.mark[:kept]
         if self.shape != Shape.GRID:
@@ -76,9 +76,9 @@ def make(
     0
     """
     ledger = np.zeros(1, LEDGER).view(np.recarray)
-    none = np.full(1, NO_CORE)
     kind = int(Shape[shape.upper()])
-    return Cover(kind, radius, half_width, beta, rho, limit, ledger, none, none)
+    mark, table = np.full(0, NO_CORE, np.int32), np.full(1, NO_CORE)
+    return Cover(kind, radius, half_width, beta, rho, limit, ledger, mark, table)
 
 
 @inner

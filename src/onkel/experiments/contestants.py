@@ -87,6 +87,7 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
             "BOGD": {"sampling": "uniform"},
             "BOGD++": {"sampling": "weighted"},
         },
+        "AVM": {"AVM": pegasos},
         "BSGD": {"BSGD": pegasos},
         "BPA": {
             "BPA-S": {"variant": "s"},
@@ -105,7 +106,12 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
 
 def systems(stream: Stream, seed: int = 0) -> dict[str, Any]:
     """Every classifier for streams, unfitted, by the name under which it starts."""
-    shared = {"budget": stream.budget, "gamma": stream.gamma, "random_state": seed}
+    shared = {
+        "budget": stream.budget,
+        "max_core": stream.budget,
+        "gamma": stream.gamma,
+        "random_state": seed,
+    }
     models: dict[str, Any] = {}
     for public in onkel.__all__:
         if not public.endswith("Classifier"):
@@ -155,13 +161,14 @@ def compete(name: str, model: Any, stream: Stream) -> Result:
 
     run(slice(WARM_UP_ROWS))
     (fitted, scores), seconds = _timed(run)
+    parameters = model.get_params()
     best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
     return Result(
         name,
         " ".join(repr(model).split()),
         mistakes=classes[best.astype(int)] != y,
         size=fitted.model_size_,
-        budget=model.get_params().get("budget"),
+        budget=parameters.get("budget", parameters.get("max_core")),
         updates=fitted.n_updates_,
         seconds=seconds,
     )
