@@ -19,11 +19,14 @@ from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
 from onkel.rows import apart, spread_out
 
-# Relative error of a product of features, and of the exponential, in units in the last
-# place; generous.
-ULPS = 32.0
+# Error of a product of features, and of the exponential, in units in the last place;
+# generous. Beyond MOST_ULPS a value says nothing.
+ULPS, MOST_ULPS = 64.0, 2.0**30
 # Share of the squared norm below which a squared distance may have lost its digits.
 NEAR = 1e-4
+# What gamma |x|^2, and a kernel value, must be for rounding to change it by less than
+# half, also in single precision.
+LARGEST_NORM, SMALLEST_VALUE = 1e4, 1e-20
 # Cells further out than this share their hash, which only costs time.
 FURTHEST_CELL = 2.0**62
 # Of the hash, which has 31 bits: a prime, and a primitive root of it.
@@ -91,75 +94,79 @@ class Nearness(NamedTuple):
 
 
 @inner
-def _error_of(model: Model, ahead: LookAhead, t: int, value: float) -> float:
-    """Relative error of kernel values of about that size with row t."""
-    epsilon = 2.0**-52 if model.coef.itemsize == 8 else 2.0**-23
-    if value <= 0.0:
-        return 1.0
-    # Squared norms of the row, and of a centre at that distance from it, times gamma.
-    norms = 3.0 * ahead.similarity.gamma * ahead.norms[t] - 2.0 * math.log(value)
-    return ULPS * epsilon * (1.0 + norms)
-
-
-class Candidates(NamedTuple):
-    """The nearest is one of the centres first to last with a value of edge or more."""
-
-    edge: Any
-    first: Any
-    last: Any
+def _highest(order: Any) -> Any:
+    highest = order.dtype.type(-1)
+    for j in range(len(order)):
+        highest = max(highest, order[j])
+    return highest
 
 
 @inner
-def _candidates(
-    model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
-) -> Candidates:
-    """Exclude whom the kernel values exclude.
-
-    Plain maxima and minima, over integers of equal width: they run on vectors.
-    """
-    values = column(model, ahead, t)
-    order, room = ordered(values), ordered(ahead.scratch)
-    highest = order.dtype.type(-1)
-    if all_marked:
-        for j in range(len(order)):
-            highest = max(highest, order[j])
-    else:
-        none = highest
-        for j in range(len(order)):
-            highest = max(highest, order[j] if mark[j] >= 0 else none)
-    if highest < 0:
-        return Candidates(0.0, 0, -1)
-    room[0] = highest
-    value = ahead.scratch[0]
-    ahead.scratch[0] = max(value * (1.0 - _error_of(model, ahead, t, value)), 0.0)
-    lowest = room[0]
-    nobody, size = np.int32(-1), np.int32(len(order))
-    first, last = size, nobody
+def _highest_marked(order: Any, mark: Any) -> Any:
+    none = order.dtype.type(-1)
+    highest = none
     for j in range(len(order)):
-        inside = order[j] >= lowest
-        first = min(first, np.int32(j) if inside else size)
-        last = max(last, np.int32(j) if inside else nobody)
-    edge = np.float64(ahead.scratch[0])
-    return Candidates(edge, np.int64(first), np.int64(last))  # one type, compiled
+        highest = max(highest, order[j] if mark[j] >= 0 else none)
+    return highest
+
+
+@inner
+def _first(order: Any, lowest: Any) -> int:
+    """First place with that value or a higher one; the length if there is none."""
+    size = np.int32(len(order))
+    found = size
+    for j in range(len(order)):
+        found = min(found, np.int32(j) if order[j] >= lowest else size)
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@inner
+def _rounding(ahead: LookAhead, t: int, value: int, itemsize: int) -> int:
+    """Error of kernel values of that size with row t, in units in the last place.
+
+    `value` is an integer, as `ordered` makes it: the exponent is in its upper bits, and
+    a unit in the last place is 1.
+    """
+    halvings = 127 - (value >> 23) if itemsize == 4 else 1023 - (value >> 52)
+    # Squared norms of the row, and of a centre at that distance from it, times gamma.
+    norms = 3.0 * ahead.similarity.gamma * ahead.norms[t] + 2.0 * halvings
+    return int(min(ULPS * (1.0 + norms), MOST_ULPS))
+
+
+@inner
+def _lowest_candidate(order: Any, ahead: LookAhead, t: int, highest: Any) -> Any:
+    """Value that the nearest has at least, given the highest value of all."""
+    error = _rounding(ahead, t, highest, order.itemsize)
+    return order.dtype.type(max(highest - error, 0))
 
 
 @inner
 def nearest(
     model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
 ) -> Nearness:
-    """Find the nearest of the centres with mark >= 0, the oldest on ties."""
-    values = column(model, ahead, t)
-    by_value = ahead.similarity.kind == Kind.RBF
-    asked = Candidates(0.0, 0, len(values) - 1)
-    if by_value:
-        asked = _candidates(model, ahead, t, mark, all_marked)
+    """Find the nearest of the centres with mark >= 0, the oldest on ties.
+
+    Each loop over all centres is a plain one over integers, and a function of its own:
+    only so do they run on vectors.
+    """
     slot, smallest = -1, np.inf
-    for j in range(asked.first, asked.last + 1):
-        if mark[j] < 0 or (by_value and values[j] < asked.edge):
-            continue
-        squared = squared_distance_to(model, ahead, t, j)
-        if squared < smallest:
-            slot, smallest = j, squared
+    order = ordered(column(model, ahead, t))
+    lowest, j = order.dtype.type(-1), 0
+    by_value = ahead.similarity.kind == Kind.RBF
+    if by_value:
+        highest = _highest(order) if all_marked else _highest_marked(order, mark)
+        if highest < 0:
+            return Nearness(slot, smallest)
+        lowest = _lowest_candidate(order, ahead, t, highest)
+        j = _first(order, lowest)
+    while j < len(order):
+        if mark[j] >= 0:
+            squared = squared_distance_to(model, ahead, t, j)
+            if squared < smallest:
+                slot, smallest = j, squared
+        j += 1
+        if by_value and j < len(order) and order[j] < lowest:
+            j += _first(order[j:], lowest)
     return Nearness(slot, smallest)
 
 
@@ -172,10 +179,12 @@ def nearest_in_box(
     by_value = ahead.similarity.kind == Kind.RBF
     values = column(model, ahead, t)
     if by_value:
-        # The corners of the box are the furthest points in it.
+        # The corners of the box are the furthest points in it. Half of their value is
+        # far below what rounding could make of it; very small values say nothing.
         reach = len(ahead.point) * half_width * half_width
-        edge = math.exp(-ahead.similarity.gamma * reach)
-        edge *= 1.0 - _error_of(model, ahead, t, edge)
+        corner = math.exp(-ahead.similarity.gamma * reach)
+        exact = ahead.similarity.gamma * ahead.norms[t] < LARGEST_NORM
+        edge = 0.5 * corner if exact and corner > SMALLEST_VALUE else 0.0
     slot, smallest = -1, np.inf
     for j in range(len(values)):
         if mark[j] < 0 or (by_value and values[j] < edge):

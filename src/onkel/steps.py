@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from onkel.compiled import inner
+from onkel.losses import Loss, value
 from onkel.tasks import Verdict
 
 
@@ -37,14 +38,20 @@ def passive_aggressive(C: float) -> Step:
 
 @inner
 def propose(
-    step: Step, verdict: Verdict, gain: float, kxx: float, sample_weight: float
+    step: Step,
+    loss: Loss,
+    verdict: Verdict,
+    gain: float,
+    kxx: float,
+    sample_weight: float,
 ) -> float:
     """Weight for output `verdict.up`; `verdict.down` moves by its negative."""
     if step.kind == Kind.PASSIVE_AGGRESSIVE:
         # A pair of outputs moves the margin twice as fast.
         squared = kxx if verdict.down < 0 else 2.0 * kxx
         tau = step.C * sample_weight
-        if verdict.value < tau * squared:
-            tau = verdict.value / squared
+        lost = value(loss, verdict.score, verdict.target)
+        if lost < tau * squared:
+            tau = lost / squared
         return -math.copysign(tau, verdict.slope)
     return -gain * verdict.slope * sample_weight

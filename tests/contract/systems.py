@@ -22,6 +22,8 @@ CONSTANT = {"eta0": 0.4, "alpha": 0.05}
 BOUNDED = {"budget": BUDGET}
 # Any kernel can do it.
 REMOVAL = {"maintenance": "removal"}
+# Cells so large that some hundred rows share a dozen cores.
+COVER = {"coverage_radius": 1.2}
 
 
 class System(NamedTuple):
@@ -65,8 +67,14 @@ class System(NamedTuple):
         return self.accepts("maintenance") and "maintenance" not in self.parameters
 
     @property
-    def random(self) -> bool:
-        return self.name.startswith(("RBP", "BOGD", "NBSGD"))
+    def covers(self) -> bool:
+        """Whether a row may give its update to a centre that was there."""
+        return self.name.startswith("AVM")
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the answer is a mean of iterates."""
+        return "average" in self.parameters
 
 
 CLASSIFIERS = {
@@ -94,8 +102,14 @@ CLASSIFIERS = {
     "bsgd-projection": System(
         "BSGDClassifier", {**BOUNDED, **PEGASOS, "maintenance": "projection"}
     ),
+    "bsgd-mean": System(
+        "BSGDClassifier", {**BOUNDED, **PEGASOS, **REMOVAL, "average": "poly"}
+    ),
     "nbsgd": System(
         "NBSGDClassifier", {**BOUNDED, **PEGASOS, **REMOVAL, "maintenance_rate": 60.0}
+    ),
+    "avm": System(
+        "AVMClassifier", {**PEGASOS, **COVER, "approx_beta": 3.0, "approx_rho": 0.7}
     ),
 }
 
@@ -119,11 +133,20 @@ REGRESSORS = {
         True,
     ),
     "projectron-r": System("ProjectronRegressor", {**BOUNDED, "eta0": 0.3}, True),
+    "avm-r": System(
+        "AVMRegressor",
+        {**PEGASOS, **COVER, "max_core": BUDGET, "average": "poly"},
+        True,
+    ),
 }
 
 SYSTEMS = CLASSIFIERS | REGRESSORS
 # Systems whose continuation depends on the state of a generator.
-RANDOM = ("rbp", "bogd", "bogd++", "nbsgd", "rbp-r", "bogd-r", "nbsgd-r")
+RANDOM = ("rbp", "bogd", "bogd++", "nbsgd", "avm", "rbp-r", "bogd-r", "nbsgd-r")
+COUNTERS = (
+    *("t_", "n_updates_", "n_maintenance_", "n_mistakes_", "n_iter_"),
+    *("model_size_", "n_cores_", "n_absorbed_"),
+)
 
 
 def each(names: Iterable[str]) -> Any:
@@ -164,7 +187,7 @@ def goes_on_alike(model: Any, twin: Any, X: Any, y: Any) -> None:
     )
     np.testing.assert_array_equal(model.dual_coef_, twin.dual_coef_)
     np.testing.assert_array_equal(model.support_vectors_, twin.support_vectors_)
-    for counter in ("t_", "n_updates_", "n_maintenance_", "n_mistakes_", "n_iter_"):
+    for counter in COUNTERS:
         assert getattr(model, counter, None) == getattr(twin, counter, None)
     # Also the draws still to come.
     assert model._learner.rng.random() == twin._learner.rng.random()

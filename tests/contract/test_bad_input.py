@@ -56,7 +56,7 @@ def entries(system: System) -> tuple[str, ...]:
 def learnt(system: System, **parameters: Any) -> tuple[Any, Any]:
     """Make a model in the middle of a stream, its budget full, and its twin."""
     model = system.make(**parameters).partial_fit(*data(system, 150, seed=1))
-    assert model.n_maintenance_ > 0
+    assert model.n_maintenance_ > 0 or system.covers
     return model, copy.deepcopy(model)
 
 
@@ -404,6 +404,23 @@ BAD_VALUES: list[tuple[str, str, Any]] = [
     ("bpa", "C", 0.0),
     ("bpa", "budget", 0),
     ("budget-perceptron", "margin", -1.0),
+    *[("avm", "coverage", value) for value in ("round", None, 1)],
+    *[("avm", "coverage_radius", v) for v in (0, -0.5, np.nan, np.inf, "half", None)],
+    *[("avm", "approx_beta", value) for value in (-1.0, np.nan, np.inf, "auto")],
+    *[("avm", "approx_rho", value) for value in (0.0, -1.0, np.nan, np.inf)],
+    *[("avm-r", "max_core", value) for value in (0, 1.5, -1, 2**70, "all")],
+    ("avm", "lazy_core", "no"),
+    ("avm", "paper_box", "yes"),
+    ("avm", "loss", "squared_error"),
+    ("avm-r", "loss", "hinge"),
+    *[("avm-r", "average", value) for value in ("half", True, 1)],
+    *[("avm-r", "suffix_fraction", v) for v in (0, 0.0, 1.5, -0.5, np.nan, None)],
+    ("bsgd-mean", "average", "mean"),
+    ("bsgd-mean", "suffix_fraction", 0),
+    *[("bsgd-mean", "average_exact", value) for value in (None, "yes", 2)],
+    ("bogd", "average", "exact"),
+    ("nbsgd-r", "suffix_fraction", 1.5),
+    ("nbsgd-r", "average_exact", "no"),
 ]
 
 
@@ -481,6 +498,26 @@ BAD_PAIRS: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
         LEARNING,
     ),
     ("nbsgd-r", {"hard_budget": 11}, "hard_budget.*budget=12.*11", LEARNING),
+    ("avm", {"paper_box": True}, 'paper_box=True needs coverage="box"', LEARNING),
+    (
+        "avm-r",
+        {"paper_box": True, "coverage": "grid"},
+        "paper_box=True.*'grid'",
+        LEARNING,
+    ),
+    *[
+        (
+            name,
+            {"average": "suffix"},
+            'average="suffix".*stream.*partial_fit',
+            ("partial_fit", "progressive"),
+        )
+        for name in ("avm", "avm-r", "sgd", "ogd", "bogd-r", "bsgd-mean", "nbsgd")
+    ],
+    *[
+        (name, {"average": None, "average_exact": True}, "average_exact.*ave", LEARNING)
+        for name in ("bsgd-mean", "bogd", "nbsgd-r")
+    ],
 ]
 
 
@@ -520,6 +557,14 @@ def test_parameters_that_contradict_each_other_are_refused(
         ("rbp", {"gamma": 1}),
         ("rbp", {"random_state": None}),
         ("rbp", {"random_state": np.random.RandomState(0)}),
+        ("avm", {"approx_beta": 0}),
+        ("avm", {"coverage_radius": 1e-300}),
+        ("avm", {"coverage_radius": 10**9}),
+        ("avm", {"coverage": "box", "paper_box": True}),
+        ("avm", {"max_core": 1}),
+        ("avm-r", {"max_core": 2**62}),
+        ("avm-r", {"suffix_fraction": 1}),
+        ("avm-r", {"suffix_fraction": 1e-9}),
     ],
 )
 def test_the_last_good_value_is_accepted(name: str, parameters: dict[str, Any]) -> None:
@@ -547,25 +592,35 @@ def test_a_bad_number_of_threads_is_refused_when_predicting() -> None:
 OTHER_VALUES: dict[str, list[Any]] = {
     "C": [2.0],
     "alpha": [0.02],
+    "approx_beta": [7.0],
+    "approx_rho": [0.5],
+    "average": [None, "full", "suffix"],
+    "average_exact": [True],
     "ball": [True, False],
     "budget": [20],
     "class_weight": [{0: 2.0}],
     "coef0": [0.5],
+    "coverage": ["box", "grid"],
+    "coverage_radius": [0.9, "auto"],
     "degree": [2],
     "epsilon": [0.2],
     "eta0": [0.3, 0.35],
     "gamma": [0.7, "scale"],
     "hard_budget": [50],
     "kernel": ["laplacian"],
+    "lazy_core": [False],
     "learning_rate": ["invscaling"],
     "loss": ["log_loss", "absolute_error", "epsilon_insensitive"],
     "maintenance_rate": [30.0],
     "margin": [0.5],
     "max_coef": [2.0],
+    "max_core": [5],
+    "paper_box": [True],
     "power_t": [0.3],
     "random_state": [99],
     "sampling": ["weighted", "uniform"],
     "smoothing": [0.25],
+    "suffix_fraction": [0.25],
     "t0": [3.0],
 }
 

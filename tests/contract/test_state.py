@@ -45,7 +45,7 @@ in_both_formats = pytest.mark.parametrize(
     "form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "csr"]
 )
 in_both_precisions = pytest.mark.parametrize("dtype", [np.float64, np.float32])
-ONE_OF_EACH_KIND = ["rbp", "bogd++", "nbsgd", "bsgd-r"]
+ONE_OF_EACH_KIND = ["rbp", "bogd++", "nbsgd", "avm", "bsgd-r", "avm-r"]
 
 
 def same(model: Any, other: Any) -> None:

@@ -110,7 +110,7 @@ def test_a_growing_budget_stops_at_its_hard_limit(
 
 @each(SYSTEMS)
 def test_a_system_without_a_budget_keeps_every_update(system: System) -> None:
-    if system.parameters.get("budget") is None:
+    if system.parameters.get("budget") is None and not system.covers:
         X, y = data(system, ROWS)
         model = system.make().fit(X, y)
         assert model.model_size_ == model.n_updates_
@@ -173,6 +173,8 @@ def test_the_unit_of_the_features_does_not_matter(
     X, y = data(system, ROWS, seed)
     one = progressive(system.make(kernel=kernel, gamma=0.5), X, y)
     scaled = system.make(kernel=kernel, gamma=0.5 / s**power)
+    if system.covers:
+        scaled.set_params(coverage_radius=s * scaled.coverage_radius)
     two = progressive(scaled, s * X, y)
     np.testing.assert_allclose(two, one, rtol=0, atol=1e-8 * np.abs(one).max())
 

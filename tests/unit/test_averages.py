@@ -54,7 +54,10 @@ STEPS = st.lists(
     max_size=ROWS,
 )
 WINDOWS = st.builds(
-    Window, start=st.integers(0, 5), decay=st.sampled_from([0, averages.DECAY])
+    Window,
+    start=st.integers(0, 5),
+    decay=st.sampled_from([0, averages.DECAY]),
+    whole=st.just(False),
 )
 
 
@@ -89,8 +92,10 @@ class Past:
     def count(self, iterate: np.ndarray) -> None:
         self.rows += 1
         t = self.rows - self.window.start
-        weight = math.comb(t + 2, 3) if self.window.decay else 1
-        self.weights.append(float(weight) if t > 0 else 0.0)
+        weight = 0.0
+        if t > 0:
+            weight = float(math.comb(t + 2, 3)) if self.window.decay else 1.0
+        self.weights.append(weight)
         self.iterates.append(iterate)
 
     @property

@@ -24,7 +24,8 @@ def totals(loss: Loss, scores: Any, y: Any, C: Any, dual: Any) -> Any:
     for i in range(len(y)):
         if len(dual) == 0:
             f[:] = scores[i]
-            lost += C[i] * judge(loss, f, y[i]).value
+            verdict = judge(loss, f, y[i])
+            lost += C[i] * value(loss, verdict.score, verdict.target)
             continue
         for o in range(outputs):
             yo = target(y[i], o, outputs)

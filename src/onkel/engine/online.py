@@ -78,7 +78,9 @@ def walk(
         now = head.t + 1
         factor = head.factor * decay(plan.rate, now)
         step = gain(plan.rate, now)
-        weight = propose(plan.step, verdict, step, ahead.diag[t], sample_weight[t])
+        weight = propose(
+            plan.step, plan.loss, verdict, step, ahead.diag[t], sample_weight[t]
+        )
         weight /= factor
         if not (finite and math.isfinite(model.coef.dtype.type(weight))):
             return t

@@ -368,6 +368,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "model": " ".join(repr(model.model).split()),
         "size": model.model.model_size_,
         "updates": model.model.n_updates_,
+        # AVM: updates for which there was no room for a core of their own
+        "absorbed": getattr(model.model, "n_absorbed_", None),
     }
     save(measured, options.output)
     print((options.output / "flights.md").read_text())
