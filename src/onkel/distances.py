@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, ordered
+from onkel.compiled import inner, ordered, primitive
 from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
 from onkel.rows import apart, spread_out
@@ -33,13 +33,13 @@ FURTHEST_CELL = 2.0**62
 MODULUS, MULTIPLIER = 2**31 - 1, 48271
 
 
-@inner
+@primitive
 def face(ahead: LookAhead, t: int) -> None:
     """Turn to row t."""
     spread_out(ahead.rows, t, ahead.point)
 
 
-@inner
+@primitive
 def squared_distance_to(model: Model, ahead: LookAhead, t: int, j: int) -> float:
     """|x - c_j|^2."""
     if ahead.similarity.kind != Kind.LAPLACIAN:  # which keeps other norms
@@ -55,7 +55,7 @@ def squared_distance_to(model: Model, ahead: LookAhead, t: int, j: int) -> float
     return total
 
 
-@inner
+@primitive
 def in_box(model: Model, ahead: LookAhead, j: int, half_width: float) -> bool:
     """Whether no feature of x and c_j differs by the half-width or more."""
     for k in range(len(ahead.point)):
@@ -65,7 +65,7 @@ def in_box(model: Model, ahead: LookAhead, j: int, half_width: float) -> bool:
     return True
 
 
-@inner
+@primitive
 def in_cell(model: Model, ahead: LookAhead, j: int, side: float) -> bool:
     """Whether x and c_j lie in the same cell of the grid with that side."""
     for k in range(len(ahead.point)):
@@ -75,7 +75,7 @@ def in_cell(model: Model, ahead: LookAhead, j: int, side: float) -> bool:
     return True
 
 
-@inner
+@primitive
 def hash_of_cell(ahead: LookAhead, side: float) -> int:
     """Number of x's cell, not negative; different cells may share it."""
     mixed = 1
@@ -120,7 +120,7 @@ def _first(order: Any, lowest: Any) -> int:
     return np.int64(found)  # type: ignore[return-value]
 
 
-@inner
+@primitive
 def _rounding(ahead: LookAhead, t: int, value: int, itemsize: int) -> int:
     """Error of kernel values of that size with row t, in units in the last place.
 
@@ -133,21 +133,22 @@ def _rounding(ahead: LookAhead, t: int, value: int, itemsize: int) -> int:
     return int(min(ULPS * (1.0 + norms), MOST_ULPS))
 
 
-@inner
+@primitive
 def _lowest_candidate(order: Any, ahead: LookAhead, t: int, highest: Any) -> Any:
     """Value that the nearest has at least, given the highest value of all."""
     error = _rounding(ahead, t, highest, order.itemsize)
     return order.dtype.type(max(highest - error, 0))
 
 
-@inner
+@primitive
 def nearest(
     model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
 ) -> Nearness:
     """Find the nearest of the centres with mark >= 0, the oldest on ties.
 
     Each loop over all centres is a plain one over integers, and a function of its own:
-    only so do they run on vectors.
+    only so do they run on vectors. All else here is merged into the caller, because to
+    hand over a model and a look-ahead costs more than what is done with them.
     """
     slot, smallest = -1, np.inf
     order = ordered(column(model, ahead, t))
@@ -170,7 +171,7 @@ def nearest(
     return Nearness(slot, smallest)
 
 
-@inner
+@primitive
 def nearest_in_box(
     model: Model, ahead: LookAhead, t: int, mark: Any, half_width: float
 ) -> int:

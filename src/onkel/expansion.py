@@ -369,7 +369,7 @@ def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
     head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
 
 
-@inner
+@primitive
 def foresee(model: Model, ahead: LookAhead, t: int) -> None:
     """Compute the kernel values of a new centre with the rows after t."""
     j = ahead.pending[0]

@@ -14,7 +14,6 @@ from scipy.spatial.distance import pdist
 import onkel
 from tests.contract.systems import (
     CLASSIFIERS,
-    COVER,
     REGRESSORS,
     data,
     goes_on_alike,
@@ -23,6 +22,8 @@ from tests.contract.systems import (
 
 ROWS = 150
 AVM, AVM_R = CLASSIFIERS["avm"], REGRESSORS["avm-r"]
+# Wide kernels: no radius is too large for them, and no warning tells of it.
+AUTO = {"coverage_radius": "auto", "gamma": 1e-4}
 SHAPES = ("sphere", "box", "grid")
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 in_both_formats = pytest.mark.parametrize(
@@ -76,21 +77,16 @@ def test_a_model_of_every_shape_goes_on_after_pickling(shape: str) -> None:
 @in_both_formats
 def test_a_refused_call_leaves_the_cover_as_it_was(shape: str, form: Callable) -> None:
     X, y = data(AVM, 2 * ROWS)
-    model = AVM.make(coverage=shape, max_core=8).partial_fit(form(X[:ROWS]), y[:ROWS])
+    model = AVM.make(coverage=shape, max_core=8, kernel="poly", gamma=0.1)
+    model.partial_fit(form(X[:ROWS]), y[:ROWS])
     twin = copy.deepcopy(model)
-    bad = X.copy()
-    bad[-1, 0] = np.nan
-    # Fails after the first rows have been learnt: the weight overflows.
-    weight = np.ones(2 * ROWS)
-    weight[-1] = np.finfo(float).max
-    heavy = y + 0
-    heavy[-1] = 1 - int(model.predict(form(X[-1:]))[0])
-    for call in (
-        lambda: model.partial_fit(form(bad), y),
-        lambda: model.partial_fit(form(1e60 * X), heavy, sample_weight=1e300 * weight),
-    ):
-        with pytest.raises(ValueError):
-            call()
+    # Refused before any row is learnt, and after most of them were: a cube overflows.
+    for bad, message in ((np.nan, "NaN"), (1e120, "overflowed at row 290")):
+        spoilt = X.copy()
+        spoilt[290, 0] = bad
+        # Plain Python would warn of the overflow, too.
+        with pytest.raises(ValueError, match=message), np.errstate(all="ignore"):
+            model.partial_fit(form(spoilt), y)
         assert model.n_cores_ == twin.n_cores_
         assert model.n_absorbed_ == twin.n_absorbed_
     goes_on_alike(model, twin, form(X[ROWS:]), y[ROWS:])
@@ -204,7 +200,7 @@ def test_fit_takes_the_radius_from_all_rows(form: Callable, dtype: Any) -> None:
     X, y = data(AVM, 300)
     X[200:] *= 5.0
     X = X.astype(dtype)
-    model = AVM.make(coverage_radius="auto").fit(form(X), y)
+    model = AVM.make(**AUTO).fit(form(X), y)
     wanted = from_distances(X.astype(np.float64))
     assert model.coverage_radius_ == pytest.approx(wanted, rel=1e-6)
     assert from_distances(X[:200]) != pytest.approx(wanted, rel=0.1)
@@ -214,19 +210,19 @@ def test_fit_takes_the_radius_from_all_rows(form: Callable, dtype: Any) -> None:
 def test_fit_takes_the_radius_from_many_rows() -> None:
     X, y = data(AVM_R, 2500)
     X[1200:] *= 3.0
-    model = AVM_R.make(coverage_radius="auto").fit(X, y)
+    model = AVM_R.make(**AUTO).fit(X, y)
     assert model.coverage_radius_ == pytest.approx(from_distances(X), rel=0.1)
     assert from_distances(X) != pytest.approx(from_distances(X[:1000]), rel=0.3)
 
 
-@pytest.mark.parametrize("first", [40, 1000, 1700])
+@pytest.mark.parametrize("first", [40, 1000, 1200])
 def test_a_stream_takes_the_radius_from_its_first_rows(first: int) -> None:
-    X, y = data(AVM, 2000)
+    X, y = data(AVM, 1300)
     X[first:] *= 4.0
     X[1000:] *= 2.0
     radius = from_distances(X[: min(first, 1000)])
-    model = AVM.make(coverage_radius="auto")
-    twin = AVM.make(coverage_radius=radius)
+    model = AVM.make(**AUTO)
+    twin = AVM.make(coverage_radius=radius, gamma=1e-4)
     for part in (slice(0, first), slice(first, None)):
         model.partial_fit(X[part], y[part])
         twin.partial_fit(X[part], y[part])
@@ -242,14 +238,14 @@ def test_a_radius_from_the_rows_is_never_much_smaller_than_their_distances() -> 
     X[:3] = [[50.0, 0.0], [0.0, 50.0], [-50.0, 0.0]]
     distances = pdist(X)
     assert distances.std() > distances.mean()
-    model = AVM.make(coverage_radius="auto").fit(X, np.arange(60) % 2)
+    model = AVM.make(**AUTO).fit(X, np.arange(60) % 2)
     assert model.coverage_radius_ == pytest.approx(0.1 * distances.mean())
 
 
 def test_the_unit_of_the_features_is_that_of_the_radius() -> None:
     X, y = data(AVM, ROWS)
-    one = AVM.make(coverage_radius="auto").fit(X, y)
-    two = AVM.make(coverage_radius="auto", gamma=0.5 / 4096**2).fit(4096 * X, y)
+    one = AVM.make(**AUTO).fit(X, y)
+    two = AVM.make(coverage_radius="auto", gamma=1e-4 / 4096**2).fit(4096 * X, y)
     assert two.coverage_radius_ == 4096 * one.coverage_radius_
     np.testing.assert_array_equal(two.dual_coef_, one.dual_coef_)
 
@@ -261,7 +257,7 @@ def test_identical_rows_warn_and_give_a_radius_of_one(
     learn: str, dtype: Any, form: Callable
 ) -> None:
     X = form(np.tile([0.1, -1 / 3, 2.0], (50, 1)).astype(dtype))
-    model = AVM.make(coverage_radius="auto")
+    model = AVM.make(**AUTO)
     message = 'coverage_radius="auto".*coverage_radius=1.0'
     with pytest.warns(UserWarning, match=message) as caught:
         getattr(model, learn)(X, np.arange(50) % 2)
@@ -272,7 +268,7 @@ def test_identical_rows_warn_and_give_a_radius_of_one(
 
 def test_one_first_row_warns_and_the_stream_goes_on() -> None:
     X, y = data(AVM, ROWS)
-    model, twin = AVM.make(coverage_radius="auto"), AVM.make(coverage_radius=1.0)
+    model, twin = AVM.make(**AUTO), AVM.make(coverage_radius=1.0, gamma=1e-4)
     with pytest.warns(UserWarning, match="coverage_radius=1.0"):
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
     twin.partial_fit(X[:1], y[:1], classes=[0, 1])
@@ -283,7 +279,7 @@ def test_one_first_row_warns_and_the_stream_goes_on() -> None:
 
 def test_fit_looks_for_the_radius_anew_and_a_stream_does_not() -> None:
     X, y = data(AVM, ROWS)
-    model = AVM.make(coverage_radius="auto").fit(X, y)
+    model = AVM.make(**AUTO).fit(X, y)
     first = model.coverage_radius_
     model.partial_fit(10 * X, y)
     assert model.coverage_radius_ == first
@@ -294,7 +290,7 @@ def test_fit_looks_for_the_radius_anew_and_a_stream_does_not() -> None:
 
 def test_a_refused_first_call_leaves_no_radius() -> None:
     X, y = data(AVM, ROWS)
-    model = AVM.make(coverage_radius="auto", paper_box=True)
+    model = AVM.make(**AUTO, paper_box=True)
     before = dict(vars(model))
     for learn in ("fit", "partial_fit"):
         with pytest.raises(ValueError, match="paper_box"):
@@ -311,5 +307,4 @@ def test_the_defaults_learn() -> None:
     X, f = rows(600)
     model = onkel.AVMClassifier(random_state=0).fit(X, f > 0)
     assert 1 < model.n_cores_ == model.model_size_ < 300
-    assert model.score(X, f > 0) > 0.8
-    assert COVER["coverage_radius"] != model.coverage_radius_
+    assert model.score(X, f > 0) > 0.7

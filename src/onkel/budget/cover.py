@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
+from onkel.compiled import inner, primitive
 from onkel.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
 from onkel.expansion import LookAhead, Model, Update, add, insert
 
@@ -91,7 +91,7 @@ def _enter(budget: Cover, slot: int) -> None:
     budget.table[place] = slot
 
 
-@inner
+@primitive
 def _core_of_cell(budget: Cover, model: Model, ahead: LookAhead, key: int) -> int:
     """Slot of the core in the row's cell, NO_CORE if there is none."""
     last = len(budget.table) - 1
@@ -106,7 +106,7 @@ def _core_of_cell(budget: Cover, model: Model, ahead: LookAhead, key: int) -> in
     return NO_CORE
 
 
-@inner
+@primitive
 def _find(
     budget: Cover, model: Model, ahead: LookAhead, t: int, key: int, moves: bool
 ) -> int:

@@ -1,10 +1,11 @@
-"""Phase 1: the kernel values of a block with the centres."""
+"""Phase 1: the kernel values of a block with the centres, and scores from them."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, jit
+from onkel.compiled import inner, jit, primitive
 from onkel.expansion import LookAhead, Model
 from onkel.kernels import Kernel, diagonal, transform
 from onkel.rows import compare, measure, part
@@ -71,6 +72,25 @@ def fill(
     for t in range(stop - start):
         transform(kernel, values[t, :size], norms[t], model.norms)
         work.diag[start + t] = diagonal(kernel, norms[t])
+
+
+@primitive
+def score_row(
+    model: Model, ahead: LookAhead, t: int, scale: float, f: Any, out: Any
+) -> bool:
+    """Score row t, raw scores into `ahead`; whether all are finite in `out`."""
+    values = ahead.kernel[t, : model.head[0].count]
+    finite = True
+    for o in range(len(f)):
+        coef = model.coef[o]
+        total = coef.dtype.type(0)
+        for j in range(len(values)):
+            total += coef[j] * values[j]
+        ahead.raw[o] = total
+        f[o] = scale * total
+        out[o] = f[o]
+        finite &= math.isfinite(out[o])
+    return finite
 
 
 @jit

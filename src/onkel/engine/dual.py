@@ -17,6 +17,7 @@ from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
 from onkel.compiled import inner
+from onkel.engine.block import score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, add, drop, foresee, insert
 from onkel.kernels import Kernel
@@ -208,18 +209,7 @@ def walk(
     head = model.head[0]
     for t in range(len(visits)):
         i = visits[t]
-        values = ahead.kernel[t, : head.count]
-        finite = True
-        for o in range(len(f)):
-            coef = model.coef[o]
-            total = coef.dtype.type(0)
-            for j in range(len(values)):
-                total += coef[j] * values[j]
-            ahead.raw[o] = total
-            f[o] = total
-            scores[t, o] = f[o]
-            finite &= math.isfinite(scores[t, o])
-        if not finite:
+        if not score_row(model, ahead, t, 1.0, f, scores[t]):
             return t
         head.t += 1
         tick(model.average, model.coef, head.count, 1.0)

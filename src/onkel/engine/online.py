@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from onkel.averages import tick
 from onkel.budget.dispatch import absorb
 from onkel.compiled import inner
+from onkel.engine.block import score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, fold, foresee, rescale
 from onkel.kernels import Kernel
@@ -60,20 +61,9 @@ def walk(
     It stops before a row whose score or update is not a finite number.
     """
     head = model.head[0]
-    outputs = model.coef.shape[0]
     for t in range(len(y)):
         scale = head.factor * base(plan.rate, head.t)
-        values = ahead.kernel[t, : head.count]
-        finite = True
-        for o in range(outputs):
-            coef = model.coef[o]
-            total = coef.dtype.type(0)
-            for j in range(len(values)):
-                total += coef[j] * values[j]
-            ahead.raw[o] = total
-            f[o] = scale * total
-            scores[t, o] = f[o]
-            finite &= math.isfinite(scores[t, o])
+        finite = score_row(model, ahead, t, scale, f, scores[t])
         verdict = judge(plan.loss, f, y[t])
         now = head.t + 1
         factor = head.factor * decay(plan.rate, now)

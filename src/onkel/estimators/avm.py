@@ -40,6 +40,7 @@ import numpy as np
 
 from onkel import losses, rates, steps
 from onkel.budget import cover
+from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._averaging import window_of
 from onkel.estimators._base import KernelEstimator, Recipe, levels_to_the_caller
@@ -52,6 +53,8 @@ from onkel.losses import Loss
 
 # A radius below this share of the mean distance would make every row a core.
 SMALLEST_SHARE = 0.1
+# Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
+LEAST_ALIKE = 0.3
 
 
 class Covering(KernelEstimator):
@@ -102,6 +105,24 @@ class Covering(KernelEstimator):
             stacklevel=levels_to_the_caller(),
         )
         self.coverage_radius_ = 1.0
+
+    def _new_learner(
+        self, X: Any, outputs: int, n_rows: int | None
+    ) -> tuple[Learner, np.random.Generator]:
+        learner, order = super()._new_learner(X, outputs, n_rows)
+        gamma, radius = learner.plan.kernel.gamma, self.coverage_radius_
+        value = math.exp(-gamma * radius**2)
+        guessed = self.coverage_radius == "auto" and self.kernel == "rbf"
+        if guessed and value < LEAST_ALIKE:
+            warnings.warn(
+                f'coverage_radius="auto" chose {radius:.3g}. With gamma={gamma:.3g} a '
+                f"core and a point at the edge of its cell have a kernel value of "
+                f"{value:.2g} only, so cores stand for rows that are hardly like them. "
+                "For better predictions and a larger model try coverage_radius="
+                f"{math.sqrt(math.log(2.0) / gamma):.3g}, where it is 1/2.",
+                stacklevel=levels_to_the_caller(),
+            )
+        return learner, order
 
     def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
         if self.paper_box and self.coverage != "box":

@@ -1,6 +1,7 @@
 """Who races: all classifiers of the library, and two references to beat."""
 
 import inspect
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,6 +110,8 @@ def systems(stream: Stream, seed: int = 0) -> dict[str, Any]:
     shared = {
         "budget": stream.budget,
         "max_core": stream.budget,
+        # at the edge of a cell a point is half like its core
+        "coverage_radius": math.sqrt(math.log(2.0) / stream.gamma),
         "gamma": stream.gamma,
         "random_state": seed,
     }
