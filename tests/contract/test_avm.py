@@ -303,6 +303,23 @@ def test_a_refused_first_call_leaves_no_radius() -> None:
     assert model.coverage_radius_ == radius
 
 
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_a_radius_too_large_for_the_kernel_comes_with_a_better_one(learn: str) -> None:
+    X, y = data(AVM, ROWS)
+    model = AVM.make(coverage_radius="auto", gamma=50.0)
+    message = r'coverage_radius="auto" chose .*gamma=50 .*coverage_radius=0\.118'
+    with pytest.warns(UserWarning, match=message) as caught:
+        getattr(model, learn)(X, y)
+    assert caught[0].filename == __file__
+    # Who gives a number, or whose kernel is wide, is not told.
+    for given in (
+        {"coverage_radius": model.coverage_radius_, "gamma": 50.0},
+        {"coverage_radius": "auto", "gamma": 1e-3},
+        {"coverage_radius": "auto", "kernel": "linear"},
+    ):
+        getattr(AVM.make(**given), learn)(X, y)
+
+
 def test_the_defaults_learn() -> None:
     X, f = rows(600)
     model = onkel.AVMClassifier(random_state=0).fit(X, f > 0)

@@ -15,9 +15,17 @@ y = (X[:, 0] * X[:, 1] > 0).astype(int)
 model = onkel.RBPClassifier(budget=10, gamma=0.5, random_state=0)
 scores = [onkel.progressive(model, X, y)]
 if sys.argv[2:]:
+    sparse = scipy.sparse.csr_array(X)
     for system in (onkel.ForgetronClassifier, onkel.BSGDClassifier):
         model = system(budget=10, gamma=0.5, random_state=0)
-        scores.append(onkel.progressive(model, scipy.sparse.csr_array(X), y))
+        scores.append(onkel.progressive(model, sparse, y))
+    for coverage in ("sphere", "box", "grid"):
+        model = onkel.AVMClassifier(
+            coverage=coverage, coverage_radius=0.8, gamma=0.5, approx_beta=2.0,
+            max_core=9, average="poly", random_state=0,
+        )
+        scores.append(onkel.progressive(model, sparse, y))
+        scores.append(model.decision_function(sparse))
 np.save(sys.argv[1], np.concatenate(scores))
 """
 

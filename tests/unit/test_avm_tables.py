@@ -35,9 +35,23 @@ class Guess:
 
 def test_choose_takes_what_errs_least_on_held_out_rows() -> None:
     task = small_task()._replace(y=np.arange(400) % 4 == 0)
-    choice = tuning.choose(task, Guess, {"says": ["overflow", True, False]})
+    grid = {"says": ["overflow", True, False]}
+    choice = tuning.choose(task, Guess, grid, tuning.linear_error)
     assert choice.parameters == {"says": False}
     assert 0.15 < choice.error < 0.35
+
+
+def test_choose_goes_by_the_progressive_error_in_regression() -> None:
+    task = small_task(regression=True)
+    errors = {1.0: 0.3, 2.0: 0.2, 3.0: 0.4}
+    choice = tuning.choose(
+        task,
+        Guess,
+        {"says": list(errors)},
+        lambda task, model, rows: errors[model.says],
+    )
+    assert choice.parameters == {"says": 2.0}
+    assert choice.error == pytest.approx(0.2)
 
 
 def test_choose_passes_other_failures_on() -> None:
@@ -46,7 +60,7 @@ def test_choose_passes_other_failures_on() -> None:
             raise ValueError("something else")
 
     with pytest.raises(ValueError, match="something else"):
-        tuning.choose(small_task(), Broken, {"says": [True]})
+        tuning.choose(small_task(), Broken, {"says": [True]}, tuning.linear_error)
 
 
 def test_parameters_are_chosen_on_training_rows_only() -> None:

@@ -28,6 +28,7 @@ from onkel.experiments.report import progress
 from onkel.experiments.tuning import (
     ALPHAS,
     BATCH,
+    BATCH_OF_MANY,
     GAMMAS,
     Choice,
     choose,
@@ -147,12 +148,12 @@ def measure(work: Task, loss: str, permutations: int, in_order: bool) -> dict[st
     def make(**parameters: Any) -> Any:
         return machine(work, loss, coverage_radius=radius, **parameters)
 
-    chosen: Choice = choose(work, make, grid)
+    chosen: Choice = choose(work, make, grid, lambda *given: pass_of(*given)[0])
 
     def rival(**parameters: Any) -> Any:
         return linear(work, LINEAR[loss], random_state=0, **parameters)
 
-    chosen_linear = choose(work, rival, linear_grid(work))
+    chosen_linear = choose(work, rival, linear_grid(work), linear_error)
     found: dict[str, list[float]] = {
         name: [] for name in ("errors", "sizes", "absorbed", "seconds", "linear")
     }
@@ -175,7 +176,7 @@ def measure(work: Task, loss: str, permutations: int, in_order: bool) -> dict[st
         "constant": constant_error(work),
         "parameters": chosen.parameters,
         "linear_parameters": chosen_linear.parameters,
-        "held_out_error": chosen.error,
+        "error_of_choice": chosen.error,
     }
     if in_order:
         stream = slice(None)
@@ -309,7 +310,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             (options.output / "avm.json").write_text(json.dumps(numbers, indent=1))
             (options.output / "avm.md").write_text(table(outcomes))
     print((options.output / "avm.md").read_text())
-    print(f"Linear SGD learns in batches of {BATCH}.")
+    print(f"Linear SGD learns in batches of {BATCH}, poker of {BATCH_OF_MANY}.")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ def measure(name: str, seeds: int, announce: Any) -> dict[str, Any]:
         work,
         lambda **given: machine(work, LOSS, coverage_radius=diameter / 2, **given),
         {"gamma": GAMMAS, "alpha": ALPHAS},
+        lambda *given: pass_of(*given)[0],
     ).parameters
     diameters = [share * diameter for share in SHARES]
     by_diameter = []
