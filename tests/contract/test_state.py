@@ -117,13 +117,14 @@ def test_dense_and_sparse_rows_may_alternate(system: System) -> None:
     np.testing.assert_allclose(scores(model, X), scores(twin, X), rtol=1e-9, atol=1e-9)
 
 
-def test_alternating_formats_need_no_further_code() -> None:
+@each(["rbp", "avm", "avm-r", "bsgd-mean"])
+def test_alternating_formats_need_no_further_code(system: System) -> None:
     # Compiled code is chosen by the types of all arrays, also of those not used.
     signatures = getattr(passes.learn, "signatures", None)
     if signatures is None:
         pytest.skip("nothing is compiled")
-    X, y = data(CLASSIFIERS["rbp"], ROWS)
-    model = CLASSIFIERS["rbp"].make().partial_fit(X, y)
+    X, y = data(system, ROWS)
+    model = system.make().partial_fit(X, y)
     model.partial_fit(scipy.sparse.csr_array(X), y)
     compiled = len(passes.learn.signatures)
     model.partial_fit(X, y)
