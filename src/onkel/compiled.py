@@ -7,7 +7,6 @@ all of it stale, and nothing else does.
 """
 
 import contextlib
-import functools
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,8 +33,7 @@ REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
 COMPILED = ("*.py", "budget/*.py", "engine/*.py")
 
 
-@functools.cache
-def _package_stamp() -> bytes:
+def _stamp() -> bytes:
     digest = hashlib.sha256()
     for pattern in COMPILED:
         for path in sorted(Path(__file__).parent.glob(pattern)):
@@ -43,9 +41,13 @@ def _package_stamp() -> bytes:
     return digest.digest()
 
 
+# Taken at once: later the files may no longer be those that were imported.
+STAMP = _stamp()
+
+
 class _PackageStamp:
     def get_source_stamp(self) -> bytes:
-        return _package_stamp()
+        return STAMP
 
 
 class _UserProvided(_PackageStamp, caching.UserProvidedCacheLocator): ...

@@ -17,13 +17,11 @@ import numpy as np
 from onkel.compiled import inner, ordered, primitive
 from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
-from onkel.rows import apart, spread_out
+from onkel.rows import apart, blur, spread_out
 
 # Error of a product of features, and of the exponential, in units in the last place;
 # generous. Beyond MOST_ULPS a value says nothing.
 ULPS, MOST_ULPS = 64.0, 2.0**30
-# Share of the squared norm below which a squared distance may have lost its digits.
-NEAR = 1e-4
 # What gamma |x|^2, and a kernel value, must be for rounding to change it by less than
 # half, also in single precision.
 LARGEST_NORM, SMALLEST_VALUE = 1e4, 1e-20
@@ -40,19 +38,21 @@ def face(ahead: LookAhead, t: int) -> None:
 
 
 @primitive
-def squared_distance_to(model: Model, ahead: LookAhead, t: int, j: int) -> float:
+def squared_distance_to(model: Model, ahead: LookAhead, j: int) -> float:
     """|x - c_j|^2."""
-    if ahead.similarity.kind != Kind.LAPLACIAN:  # which keeps other norms
-        norm = model.norms[j]
-        squared = apart(ahead.rows, t, model.points, j, norm)
-        # Less may be what cancellation left; sparse rows only.
-        if squared > NEAR * norm:
-            return squared
     total = 0.0
     for k in range(len(ahead.point)):
         difference = np.float64(ahead.point[k]) - np.float64(model.points[j, k])
         total += difference * difference
     return total
+
+
+@primitive
+def _doubt(model: Model, ahead: LookAhead, j: int) -> float:
+    """How far `apart` may be off; it is exact for dense rows."""
+    if ahead.similarity.kind == Kind.LAPLACIAN:
+        return np.inf  # the norms it keeps are others
+    return model.norms[j] * blur(ahead.rows)
 
 
 @primitive
@@ -121,36 +121,35 @@ def _first(order: Any, lowest: Any) -> int:
 
 
 @primitive
-def _rounding(ahead: LookAhead, t: int, value: int, itemsize: int) -> int:
-    """Error of kernel values of that size with row t, in units in the last place.
+def _lowest_candidate(order: Any, ahead: LookAhead, t: int, highest: Any) -> Any:
+    """Value that the nearest has at least, given the highest value of all.
 
-    `value` is an integer, as `ordered` makes it: the exponent is in its upper bits, and
-    a unit in the last place is 1.
+    Values are integers, as `ordered` makes them: the exponent is in their upper bits,
+    and a unit in the last place is 1.
     """
-    halvings = 127 - (value >> 23) if itemsize == 4 else 1023 - (value >> 52)
+    single = order.itemsize == 4
+    halvings = 127 - (highest >> 23) if single else 1023 - (highest >> 52)
     # Squared norms of the row, and of a centre at that distance from it, times gamma.
     norms = 3.0 * ahead.similarity.gamma * ahead.norms[t] + 2.0 * halvings
-    return int(min(ULPS * (1.0 + norms), MOST_ULPS))
-
-
-@primitive
-def _lowest_candidate(order: Any, ahead: LookAhead, t: int, highest: Any) -> Any:
-    """Value that the nearest has at least, given the highest value of all."""
-    error = _rounding(ahead, t, highest, order.itemsize)
-    return order.dtype.type(max(highest - error, 0))
+    error = ULPS * (1.0 + norms)
+    if not error < MOST_ULPS:
+        return order.dtype.type(0)
+    return order.dtype.type(max(highest - int(error), 0))
 
 
 @primitive
 def nearest(
-    model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool
+    model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool, limit: float
 ) -> Nearness:
     """Find the nearest of the centres with mark >= 0, the oldest on ties.
+
+    Its squared distance is exact as far as a comparison with `limit` needs it.
 
     Each loop over all centres is a plain one over integers, and a function of its own:
     only so do they run on vectors. All else here is merged into the caller, because to
     hand over a model and a look-ahead costs more than what is done with them.
     """
-    slot, smallest = -1, np.inf
+    slot, smallest, doubt = -1, np.inf, 0.0
     order = ordered(column(model, ahead, t))
     lowest, j = order.dtype.type(-1), 0
     by_value = ahead.similarity.kind == Kind.RBF
@@ -162,12 +161,22 @@ def nearest(
         j = _first(order, lowest)
     while j < len(order):
         if mark[j] >= 0:
-            squared = squared_distance_to(model, ahead, t, j)
-            if squared < smallest:
-                slot, smallest = j, squared
+            squared = apart(ahead.rows, t, model.points, j, model.norms[j])
+            own = _doubt(model, ahead, j)
+            if slot < 0:
+                slot, smallest, doubt = j, squared, own
+            elif not squared - own > smallest + doubt:
+                if doubt > 0.0:
+                    smallest, doubt = squared_distance_to(model, ahead, slot), 0.0
+                if own > 0.0:
+                    squared = squared_distance_to(model, ahead, j)
+                if squared < smallest:
+                    slot, smallest = j, squared
         j += 1
         if by_value and j < len(order) and order[j] < lowest:
             j += _first(order[j:], lowest)
+    if doubt > 0.0 and not abs(smallest - limit) > doubt:
+        smallest = squared_distance_to(model, ahead, slot)
     return Nearness(slot, smallest)
 
 
@@ -191,7 +200,7 @@ def nearest_in_box(
         if mark[j] < 0 or (by_value and values[j] < edge):
             continue
         if in_box(model, ahead, j, half_width):
-            squared = squared_distance_to(model, ahead, t, j)
+            squared = squared_distance_to(model, ahead, j)
             if squared < smallest:
                 slot, smallest = j, squared
     return slot

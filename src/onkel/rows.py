@@ -39,8 +39,10 @@ compare, compares = choice(position=1)
 compare_with, compares_with = choice(position=1)
 # Products of the first centres, as many as `out` has entries, with one point.
 compare_centers, compares_centers = choice(position=1)
-# Squared distance of row t from centre j, whose squared norm is known.
+# Squared distance of row t from centre j, whose squared norm is known ...
 apart, aparts = choice(position=0)
+# ... and how far that may be off, as a share of the norm.
+blur, blurs = choice(position=0)
 # The features of row t.
 spread_out, spreads_out = choice(position=0)
 # The rows first..last only.
@@ -222,6 +224,17 @@ def _apart_sparse(rows: Sparse, t: int, points: Any, j: int, norm: Any) -> float
         difference = np.float64(rows.data[e]) - c
         total += difference * difference - c * c
     return total
+
+
+@blurs(Dense)
+def _no_blur(rows: Dense) -> float:
+    return 0.0
+
+
+@blurs(Sparse)
+def _blur(rows: Sparse) -> float:
+    # Norms are sums of squares of as many features, in the precision of the rows.
+    return 1e-11 if rows.data.itemsize == 8 else 1e-4
 
 
 @spreads_out(Dense)

@@ -246,20 +246,7 @@ def test_threads_do_not_change_an_average(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(scores(two, X), scores(one, X), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "exact",
-    [
-        False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                raises=ValueError,
-                strict=True,
-                reason="the monitor takes the retired centres for the last iterate's",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("exact", [False, True])
 def test_the_history_is_that_of_the_last_iterate(exact: bool) -> None:
     system = WHOLE["bsgd"]
     X, y = data(system, ROWS)

@@ -56,7 +56,10 @@ class Faced(NamedTuple):
 
     def nearest(self, t: int, mark: np.ndarray) -> distances.Nearness:
         face(self.ahead, t)
-        return nearest(self.model, self.ahead, t, mark, bool((mark >= 0).all()))
+        marked = mark >= 0
+        # Near the limit, and only there, the distance has to be exact.
+        limit = self.squared(t)[marked].min() if marked.any() else 0.0
+        return nearest(self.model, self.ahead, t, mark, bool(marked.all()), limit)
 
     def in_box(self, t: int, mark: np.ndarray, half_width: float) -> int:
         face(self.ahead, t)
@@ -154,12 +157,8 @@ def test_squared_distances_come_from_the_features(
     made = faced(points + shift, rows + shift, kernel=kernel, dtype=dtype, form=form)
     for t in range(3):
         face(made.ahead, t)
-        found = [squared_distance_to(made.model, made.ahead, t, j) for j in range(6)]
-        # What is kept of sparse centres is their norm, in the model's precision.
-        exact = form == "dense" or kernel == "laplacian"
-        relative = 1e-10 if dtype is np.float64 or exact else 1e-2
-        wanted = made.squared(t)
-        np.testing.assert_allclose(found, wanted, rtol=relative, atol=1e-300)
+        found = [squared_distance_to(made.model, made.ahead, j) for j in range(6)]
+        np.testing.assert_allclose(found, made.squared(t), rtol=1e-10, atol=1e-300)
 
 
 def test_a_row_is_at_distance_zero_of_itself() -> None:
@@ -240,9 +239,7 @@ def test_no_core_is_nearer_than_the_one_found(
         squared = made.squared(t)
         slot, _ = made.nearest(t, np.where(among, 3, -1))
         assert among[slot]
-        single_norms = dtype is np.float32 and form == "csr" and kernel != "laplacian"
-        slack = 1e-2 if single_norms else 1e-11
-        assert squared[slot] <= squared[among].min() * (1 + slack)
+        assert squared[slot] <= squared[among].min() * (1 + 1e-11)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 130])

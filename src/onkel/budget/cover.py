@@ -122,11 +122,11 @@ def _find(
         slot = _core_of_cell(budget, model, ahead, key)
     if slot == NO_CORE and (full or budget.shape == Shape.SPHERE):
         only_cores = budget.ledger[0].cores == model.head[0].count
-        found = nearest(model, ahead, t, budget.mark, only_cores)
-        covered = (
-            budget.shape == Shape.SPHERE
-            and found.squared < budget.radius * budget.radius
-        )
+        limit = budget.radius * budget.radius
+        found = nearest(model, ahead, t, budget.mark, only_cores, limit)
+        # The square of a very small radius is 0, but a point covers its duplicates.
+        inside = found.squared < limit or found.squared == 0.0
+        covered = budget.shape == Shape.SPHERE and inside
         if covered or full:
             slot = found.slot
             budget.ledger[0].absorbed += moves and not covered

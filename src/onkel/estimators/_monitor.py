@@ -65,7 +65,8 @@ class Monitor:
         coef = self.learner.last_coef
         scores = self.learner.score(self.X, self.n_jobs, coef)
         lost, surrogate = totals(loss, scores, self.y, self.C, one_loss)
-        at_centers = self.learner.score(self.learner.points, self.n_jobs, coef)
+        points = self.learner.model.points[: head.count]
+        at_centers = self.learner.score(points, self.n_jobs, coef)
         norm2 = float((coef * at_centers.T).sum(dtype=np.float64))
         now = np.array([head.t, head.updates, head.maintenance], np.float64)
         rows, updates, maintained = now - self.seen

@@ -84,7 +84,7 @@ class Covering(KernelEstimator):
             return diameter
         if self.kernel == "poly":
             return math.nan
-        exponent = kernel.gamma * diameter**2
+        exponent = kernel.gamma * diameter * diameter
         if self.kernel == "laplacian":
             exponent = kernel.gamma * diameter * math.sqrt(self.n_features_in_)
         return math.sqrt(-2.0 * math.expm1(-exponent))
@@ -111,7 +111,7 @@ class Covering(KernelEstimator):
     ) -> tuple[Learner, np.random.Generator]:
         learner, order = super()._new_learner(X, outputs, n_rows)
         gamma, radius = learner.plan.kernel.gamma, self.coverage_radius_
-        value = math.exp(-gamma * radius**2)
+        value = math.exp(-gamma * radius * radius)
         guessed = self.coverage_radius == "auto" and self.kernel == "rbf"
         if guessed and value < LEAST_ALIKE:
             warnings.warn(
