@@ -93,21 +93,15 @@ class Nearness(NamedTuple):
     squared: float
 
 
-@inner
-def _highest(order: Any) -> Any:
-    highest = order.dtype.type(-1)
-    for j in range(len(order)):
-        highest = max(highest, order[j])
-    return highest
+class Candidates(NamedTuple):
+    """The nearest is one of the centres first to last with that value or a higher one.
 
+    Values are integers, as `ordered` makes them.
+    """
 
-@inner
-def _highest_marked(order: Any, mark: Any) -> Any:
-    none = order.dtype.type(-1)
-    highest = none
-    for j in range(len(order)):
-        highest = max(highest, order[j] if mark[j] >= 0 else none)
-    return highest
+    lowest: Any
+    first: Any
+    last: Any
 
 
 @inner
@@ -120,21 +114,37 @@ def _first(order: Any, lowest: Any) -> int:
     return np.int64(found)  # type: ignore[return-value]
 
 
-@primitive
-def _lowest_candidate(order: Any, ahead: LookAhead, t: int, highest: Any) -> Any:
-    """Value that the nearest has at least, given the highest value of all.
+@inner
+def _candidates(order: Any, mark: Any, all_marked: bool, norm: float) -> Candidates:
+    """Exclude whom the kernel values exclude; `norm` is gamma |x|^2.
 
-    Values are integers, as `ordered` makes them: the exponent is in their upper bits,
-    and a unit in the last place is 1.
+    Plain loops over integers run on vectors. The exponent of a value is in its upper
+    bits, and a unit in the last place is 1.
     """
+    highest = order.dtype.type(-1)
+    if all_marked:
+        for j in range(len(order)):
+            highest = max(highest, order[j])
+    else:
+        none = highest
+        for j in range(len(order)):
+            highest = max(highest, order[j] if mark[j] >= 0 else none)
+    nobody, size = np.int32(-1), np.int32(len(order))
+    if highest < 0:
+        return Candidates(highest, nobody, nobody)
     single = order.itemsize == 4
     halvings = 127 - (highest >> 23) if single else 1023 - (highest >> 52)
     # Squared norms of the row, and of a centre at that distance from it, times gamma.
-    norms = 3.0 * ahead.similarity.gamma * ahead.norms[t] + 2.0 * halvings
-    error = ULPS * (1.0 + norms)
-    if not error < MOST_ULPS:
-        return order.dtype.type(0)
-    return order.dtype.type(max(highest - int(error), 0))
+    error = ULPS * (1.0 + 3.0 * norm + 2.0 * halvings)
+    lowest = order.dtype.type(0)
+    if error < MOST_ULPS:
+        lowest = max(lowest, order.dtype.type(highest - order.dtype.type(error)))
+    first, last = size, nobody
+    for j in range(len(order)):
+        inside = order[j] >= lowest
+        first = min(first, np.int32(j) if inside else size)
+        last = max(last, np.int32(j) if inside else nobody)
+    return Candidates(lowest, first, last)
 
 
 @primitive
@@ -145,21 +155,21 @@ def nearest(
 
     Its squared distance is exact as far as a comparison with `limit` needs it.
 
-    Each loop over all centres is a plain one over integers, and a function of its own:
-    only so do they run on vectors. All else here is merged into the caller, because to
-    hand over a model and a look-ahead costs more than what is done with them.
+    Loops over all centres are in functions that take arrays only, all else is merged
+    into the caller: to hand over a model and a look-ahead costs more than the search.
     """
     slot, smallest, doubt = -1, np.inf, 0.0
     order = ordered(column(model, ahead, t))
-    lowest, j = order.dtype.type(-1), 0
+    lowest = order.dtype.type(-1)
+    j: Any = 0
+    last: Any = len(order) - 1
     by_value = ahead.similarity.kind == Kind.RBF
     if by_value:
-        highest = _highest(order) if all_marked else _highest_marked(order, mark)
-        if highest < 0:
-            return Nearness(slot, smallest)
-        lowest = _lowest_candidate(order, ahead, t, highest)
-        j = _first(order, lowest)
-    while j < len(order):
+        norm = ahead.similarity.gamma * ahead.norms[t]
+        found = _candidates(order, mark, all_marked, norm)
+        lowest, last = found.lowest, np.int64(found.last)
+        j = np.int64(found.first)
+    while j <= last:
         if mark[j] >= 0:
             squared = apart(ahead.rows, t, model.points, j, model.norms[j])
             own = _doubt(model, ahead, j)
@@ -173,7 +183,7 @@ def nearest(
                 if squared < smallest:
                     slot, smallest = j, squared
         j += 1
-        if by_value and j < len(order) and order[j] < lowest:
+        if by_value and j <= last and order[j] < lowest:
             j += _first(order[j:], lowest)
     if doubt > 0.0 and not abs(smallest - limit) > doubt:
         smallest = squared_distance_to(model, ahead, slot)
