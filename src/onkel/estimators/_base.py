@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import inspect
 import math
 import warnings
@@ -86,12 +87,32 @@ class Recipe(NamedTuple):
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
+@functools.cache
+def _names_of_parameters(cls: type) -> list[str]:
+    """Names of a system's parameters: scikit-learn reads the signature each time."""
+    return BaseEstimator._get_param_names.__func__(cls)
+
+
 class KernelEstimator(CallbackSupportMixin, BaseEstimator, ABC):
     """Base of all systems: a recipe, and the learner that follows it."""
 
     @abstractmethod
     def _recipe(self, n_rows: int | None) -> Recipe:
         """Combine the nouns; `n_rows` is None in a stream."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return _names_of_parameters(cls)
+
+    def _check_parameters(self) -> None:
+        """Refuse bad values; a stream of single rows would feel it each time."""
+        values = self.get_params(deep=False)
+        checked = self.__dict__.get("_checked_parameters")
+        if checked is None or any(
+            value is not checked[name] for name, value in values.items()
+        ):
+            self._validate_params()
+            self._checked_parameters = values
 
     # ---- what was learnt
 

@@ -114,7 +114,7 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
 
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._unchanged_on_error():
-            self._validate_params()
+            self._check_parameters()
             X, y = self._checked_rows(X, y, reset=True)
             refuse_targets_of_regression(y)
             weight = self._weight(X, y, sample_weight, streaming=False)
@@ -192,7 +192,7 @@ class OnlineClassifier(LabelClassifier):
         how the stream is cut into calls.
         """
         with self._unchanged_on_error():
-            self._validate_params()
+            self._check_parameters()
             first = not hasattr(self, "_learner")
             if not first:
                 self._refuse_changed_parameters()

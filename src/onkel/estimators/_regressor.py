@@ -44,7 +44,7 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._unchanged_on_error():
-            self._validate_params()
+            self._check_parameters()
             X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
             y = numbers(y)
             weight = self._weight(X, sample_weight, streaming=False)
@@ -122,7 +122,7 @@ class OnlineRegressor(TargetRegressor):
     ) -> np.ndarray:
         """Learn rows in order; return their scores if they are to be kept."""
         with self._unchanged_on_error():
-            self._validate_params()
+            self._check_parameters()
             if classes is not None:
                 raise ValueError(f"{type(self).__name__} has no classes, got {classes}")
             first = not hasattr(self, "_learner")

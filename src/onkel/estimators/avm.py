@@ -239,7 +239,7 @@ class AVMRegressor(Covering, WeightedRegressor):
     >>> model = AVMRegressor(coverage_radius=0.2, alpha=0.01, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.97
+    1.0
     """
 
     def __init__(
