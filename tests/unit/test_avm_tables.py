@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel.experiments import avm, online_data, tradeoff, tuning
+from onkel.experiments import avm, avm_differences, online_data, tradeoff, tuning
 from onkel.experiments.online_data import Task
 
 
@@ -169,3 +169,13 @@ def test_a_pass_and_the_trade_off(tmp_path: Path) -> None:
     tradeoff.save({"cod-rna": measured}, tmp_path)
     assert (tmp_path / "tradeoff.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "tradeoff.json").read_text())["cod-rna"]
+
+
+def test_mistakes_by_fifths_are_those_of_the_pass() -> None:
+    task = small_task()
+    given = {"coverage_radius": 0.5, "gamma": 1.0, "alpha": 1.0}
+    order = avm_differences.shuffled(task)
+    fifths = avm_differences.by_fifths(task, avm.machine(task, "hinge", **given), order)
+    error, _ = avm.pass_of(task, avm.machine(task, "hinge", **given), order)
+    assert len(fifths) == 5
+    assert np.mean(fifths) == pytest.approx(100 * error)
