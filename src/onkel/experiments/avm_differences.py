@@ -26,8 +26,8 @@ def shuffled(work: Task) -> np.ndarray:
 
 def by_fifths(work: Task, model: Any, order: np.ndarray) -> list[float]:
     """Percentage of mistakes on each fifth of a pass, of two classes."""
-    scores = onkel.progressive(model, work.X[order], work.y[order])
-    wrong = (scores > 0) != (work.y[order] > 0)
+    X, y = work.X[order], work.y[order]
+    wrong = (onkel.progressive(model, X, y, classes=np.unique(y)) > 0) != (y > 0)
     return [float(100 * part.mean()) for part in np.array_split(wrong, 5)]
 
 
