@@ -97,6 +97,10 @@ class Last(NamedTuple):
         """Return the same for outputs mapped by a matrix."""
         return self
 
+    def moved(self, coef: np.ndarray, transfer: np.ndarray) -> "Last":
+        """Return the same for slots mapped by a matrix (new x old)."""
+        return self
+
     def skip(self, rows: int) -> None:
         """Count rows that left the model empty."""
 
@@ -120,6 +124,15 @@ class Mean(NamedTuple):
     def mapped(self, matrix: np.ndarray) -> "Mean":
         """Map the outputs by a matrix."""
         lag, mass = _mapped(self, matrix)
+        return self._replace(lag=lag, mass=mass)
+
+    def moved(self, coef: np.ndarray, transfer: np.ndarray) -> "Mean":
+        """Map the slots by a matrix (new x old), given the raw coefficients."""
+        size, book = coef.shape[1], self.book[0]
+        lag, mass = np.zeros_like(self.lag), np.zeros_like(self.mass)
+        settled = self.mass[:, :size] + coef * book.scales - self.lag[:, :size]
+        mass[:, : len(transfer)] = settled @ transfer.T
+        book.scales = 0.0
         return self._replace(lag=lag, mass=mass)
 
     def skip(self, rows: int) -> None:

@@ -30,7 +30,7 @@ REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
 
 # Where compiled code is; the interface above it has none.
-COMPILED = ("*.py", "budget/*.py", "engine/*.py")
+COMPILED = ("*.py", "features/*.py", "budget/*.py", "engine/*.py")
 
 
 def _stamp() -> bytes:

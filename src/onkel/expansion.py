@@ -14,6 +14,7 @@ and strategies see kernel values, never features.
 | spread    | a multiple of a vector is added to one output's coefficients | centres |
 | add       | one coefficient changes                 | 1                          |
 | bequeath  | a centre takes over a share of another's coefficients | outputs      |
+| pour      | the features take over what a centre stands for | outputs x features |
 | insert    | row t becomes a centre                  | features x rows to come    |
 | drop      | centre j leaves, the last takes its slot| features + rows to come    |
 | replace   | drop and insert in one: row t takes slot j | features x rows to come |
@@ -29,6 +30,9 @@ row without update O(1), but phase 1 would pay the same dot product, every chang
 of many coefficients would cost O(rows x centres), and the kernel column that most
 strategies read would be strided.
 
+The first slots of a model with a feature map (`onkel.features`) belong to the features,
+which never leave: where a kernel value would be there is the value of a feature.
+
 Strategies read `column` = k(c_j, x_t), `row` = k(c_i, c_j), `alike` (one such value, in
 double precision), and what they declare of `onkel.reads`, which the primitives keep.
 """
@@ -40,16 +44,19 @@ import numpy as np
 
 from onkel import averages, reads
 from onkel.compiled import inner, ordered, primitive, without_nan
+from onkel.features.absent import Absent
+from onkel.features.dispatch import width
 from onkel.kernels import Kernel, between, transform
 from onkel.rows import compare_centers, compare_with, spread_out
 
 HEAD = np.dtype(
     [
-        ("count", np.int64),  # centres in use; a record has a `size` of its own
+        ("count", np.int64),  # slots in use; a record has a `size` of its own
         ("t", np.int64),  # rows seen
         ("updates", np.int64),
         ("maintenance", np.int64),
         ("mistakes", np.int64),
+        ("halted", np.int64),  # whether the learner has to act before the next row
         ("factor", np.float64),
         ("norm2", np.float64),  # squared norm of the raw model, where kept
         ("largest", np.float64),  # largest |y| so far
@@ -70,6 +77,7 @@ class Model(NamedTuple):
     label: Any  # shape (capacity,): what the walk notes of a centre's row
     reads: Any  # one of onkel.reads
     average: Any  # one of onkel.averages
+    mapping: Any  # one of onkel.features
 
 
 class LookAhead(NamedTuple):
@@ -105,6 +113,7 @@ def allocate(
     dtype: Any,
     kind: type,
     window: averages.Window | None = None,
+    mapping: Any = Absent(),  # noqa: B008, a constant
 ) -> Model:
     """Make an empty model with reads of that kind, and an average over that window.
 
@@ -115,6 +124,7 @@ def allocate(
     """
     head = np.zeros(1, HEAD).view(np.recarray)
     head[0].factor = 1.0
+    head[0].count = width(mapping)
     return Model(
         head=head,
         coef=np.zeros((outputs, capacity), dtype),
@@ -125,6 +135,7 @@ def allocate(
         label=np.zeros(capacity, np.int64),
         reads=reads.allocate(kind, outputs, capacity, dtype),
         average=averages.allocate(window, outputs, capacity, features, dtype),
+        mapping=mapping,
     )
 
 
@@ -141,6 +152,7 @@ def resized(model: Model, capacity: int) -> Model:
     return new._replace(
         reads=model.reads.resized(size, capacity),
         average=model.average.resized(size, capacity),
+        mapping=model.mapping,
     )
 
 
@@ -249,6 +261,20 @@ def spread(model: Model, output: int, weight: float, vector: Any) -> None:
         coef[j] += weight * vector[j]
 
 
+@inner
+def pour(model: Model, p: int, shares: Any) -> None:
+    """The features take over shares of what centre p, about to leave, stands for.
+
+    The squared norm is not followed, as with `spread`.
+    """
+    for o in range(model.coef.shape[0]):
+        coef, weight = model.coef[o], model.coef[o, p]
+        for i in range(len(shares)):
+            coef[i] += weight * shares[i]
+    for i in range(len(shares)):
+        averages.note_bequest(model.average, model.coef, p, i, shares[i])
+
+
 @primitive
 def column(model: Model, ahead: LookAhead, t: int) -> Any:
     """k(c_j, x_t) for all centres."""
@@ -297,14 +323,21 @@ def squared_norms(model: Model, out: Any) -> None:
             out[j] += model.coef[o, j] * model.coef[o, j]
 
 
-@without_nan
+@inner
 def oldest_smallest(model: Model, cost: Any) -> int:
-    """Slot of the smallest cost, of the oldest centre on ties.
+    """Slot of the smallest cost, of the oldest centre on ties."""
+    size = model.head[0].count
+    return first_smallest(cost[:size], model.birth[:size])
+
+
+@without_nan
+def first_smallest(cost: Any, birth: Any) -> int:
+    """Place of the smallest cost, of the earliest birth on ties.
 
     Three plain minima, each of which runs on vectors, instead of one loop with the
     conditions inside. Costs are not negative.
     """
-    size = model.head[0].count
+    size = len(cost)
     order = ordered(cost)
     least = order[0]
     for j in range(1, size):
@@ -312,10 +345,10 @@ def oldest_smallest(model: Model, cost: Any) -> int:
     never = np.iinfo(np.int64).max
     oldest = never
     for j in range(size):
-        oldest = min(oldest, model.birth[j] if order[j] == least else never)
+        oldest = min(oldest, birth[j] if order[j] == least else never)
     slot = never
     for j in range(size):
-        slot = min(slot, j if model.birth[j] == oldest else never)
+        slot = min(slot, j if birth[j] == oldest else never)
     # A cost that is not a number equals nothing; a slot there must be.
     return slot if slot < size else 0
 

@@ -33,7 +33,8 @@ class Sparse(NamedTuple):
 
 # Norms of the rows first..last, as the kernel keeps them.
 measure, measures = choice(position=1)
-# Products of the rows first..last with the first centres, as many as `out` has columns.
+# Products of the rows first..last with the centres from slot `start` on, as many as
+# `out` has columns.
 compare, compares = choice(position=1)
 # Products of the rows from `first` on with one point.
 compare_with, compares_with = choice(position=1)
@@ -87,11 +88,12 @@ def _compare_dense(
     rows: Dense,
     first: int,
     last: int,
-    points: Any,  # shape (at least count, features)
+    points: Any,  # shape (at least start + count, features)
     norms: Any,
+    start: int,
     out: Any,  # shape (last - first, count)
 ) -> None:
-    points = points[: out.shape[1]]
+    points = points[start : start + out.shape[1]]
     if kernel.kind != Kind.LAPLACIAN:
         np.dot(rows.X[first:last], points.T, out)
         return
@@ -112,33 +114,35 @@ def _compare_sparse(
     last: int,
     points: Any,
     norms: Any,
+    start: int,
     out: Any,
 ) -> None:
     features = points.T
     count = out.shape[1]
+    norms = norms[start:]
     for t in range(first, last):
         total = out[t - first]
-        start, stop = rows.indptr[t], rows.indptr[t + 1]
+        begin, end = rows.indptr[t], rows.indptr[t + 1]
         if kernel.kind == Kind.LAPLACIAN:
             # |x - c|_1 = |c|_1 + sum over stored features of |x_k - c_k| - |c_k|
             total[:] = norms[:count]
-            for e in range(start, stop):
-                v, c = rows.data[e], features[rows.indices[e]]
+            for e in range(begin, end):
+                v, c = rows.data[e], features[rows.indices[e]][start:]
                 for j in range(count):
                     total[j] += abs(v - c[j]) - abs(c[j])
             continue
         total[:] = 0
         # Four features at a time: the running totals are loaded and stored once.
-        quads = start + (stop - start) // 4 * 4
-        for e in range(start, quads, 4):
-            v0, c0 = rows.data[e], features[rows.indices[e]]
-            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1]]
-            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2]]
-            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3]]
+        quads = begin + (end - begin) // 4 * 4
+        for e in range(begin, quads, 4):
+            v0, c0 = rows.data[e], features[rows.indices[e]][start:]
+            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1]][start:]
+            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2]][start:]
+            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3]][start:]
             for j in range(count):
                 total[j] += v0 * c0[j] + v1 * c1[j] + v2 * c2[j] + v3 * c3[j]
-        for e in range(quads, stop):
-            v, c = rows.data[e], features[rows.indices[e]]
+        for e in range(quads, end):
+            v, c = rows.data[e], features[rows.indices[e]][start:]
             for j in range(count):
                 total[j] += v * c[j]
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import distances
+from onkel import distances, reads
 from onkel.budget import cover
 from onkel.budget.cover import NO_CORE, Cover
 from onkel.budget.dispatch import absorb
 from onkel.engine.plan import UNLIMITED, largest_size
-from onkel.expansion import Update
+from onkel.expansion import Update, allocate
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FEW = settings(
@@ -23,6 +23,12 @@ FEW = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
+
+
+def with_room(budget: Cover, capacity: int) -> Cover:
+    return budget.resized(allocate(1, capacity, 2, np.float64, reads.Nothing))
+
+
 SHAPES = ("sphere", "box", "grid")
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 
@@ -39,7 +45,7 @@ def covering(
 ) -> Cover:
     half_width = radius / math.sqrt(features)
     made = cover.make(shape, radius, half_width, beta, rho, limit)
-    return made.resized(capacity)
+    return with_room(made, capacity)
 
 
 def covers(shape: str, radius: float, core: np.ndarray, x: np.ndarray) -> bool:
@@ -180,7 +186,7 @@ def test_a_stream_is_covered_as_defined(
         for t, x in enumerate(rows):
             if bench.size == len(budget.mark):
                 # As when the model grows, or more than is needed.
-                budget = budget.resized(min(bench.size + 4, capacity))
+                budget = with_room(budget, min(bench.size + 4, capacity))
             weight = float(rng.choice([0.0, 1.0, -0.5, 0.25]))
             down = int(rng.integers(1, 3)) if outputs == 3 else -1
             draw = rng.random()
@@ -258,7 +264,7 @@ def test_a_cover_with_more_room_knows_the_same_cores(shape: str, capacity: int) 
     for t in range(20):
         take(bench, budget, t, update(1.0), 0.5)
     assert budget.ledger[0].cores == bench.size == 20
-    budget = budget.resized(20 + capacity)
+    budget = with_room(budget, 20 + capacity)
     assert len(budget.mark) == 20 + capacity
     assert budget.ledger[0].cores == 20
     assert (budget.mark[20:] == NO_CORE).all()
@@ -278,11 +284,11 @@ def test_kept_rows_are_not_in_the_table_when_it_is_made_anew() -> None:
     budget = covering("grid", 1.0, beta=1e9, features=1, capacity=4)
     take(bench, budget, 0, update(1.0), 0.5)
     take(bench, budget, 1, update(1.0), 0.5)
-    never = budget._replace(beta=0.0).resized(9)
+    never = with_room(budget._replace(beta=0.0), 9)
     take(bench, never, 2, update(1.0), 0.5)
     take(bench, never, 3, update(1.0), 0.5)
     assert (never.mark[:4] == NO_CORE).tolist() == [True, True, False, False]
-    never = never.resized(12)
+    never = with_room(never, 12)
     assert sorted(never.table[never.table != NO_CORE]) == [2, 3]
 
 

@@ -62,7 +62,7 @@ def test_rows_are_compared_with_all_centres(name: str, kind: type) -> None:
     out = np.full((LAST - FIRST, CENTERS), np.nan)
     rows.compare(
         *(similarity(name), made(kind), FIRST, LAST),
-        *(centers(kind), norms(name, POINTS), out),
+        *(centers(kind), norms(name, POINTS), 0, out),
     )
     wanted = products(name, X[FIRST:LAST], POINTS[:CENTERS])
     np.testing.assert_allclose(out, wanted, atol=1e-12)

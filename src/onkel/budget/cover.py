@@ -51,8 +51,9 @@ class Cover(NamedTuple):
     mark: Any  # shape (capacity,), int32: NO_CORE, or for a core the hash of its cell
     table: Any  # shape (a power of two,): for the grid, slots of cores by hash
 
-    def resized(self, capacity: int) -> "Cover":
-        """Copy with room for so many centres."""
+    def resized(self, model: Model) -> "Cover":
+        """Copy with room for as many centres as the model has room for."""
+        capacity = len(model.diag)
         mark = np.full(capacity, NO_CORE, np.int32)
         kept = min(capacity, len(self.mark))
         mark[:kept] = self.mark[:kept]

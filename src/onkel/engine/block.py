@@ -5,8 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, jit, primitive
+from onkel.compiled import choice, inner, jit, primitive
 from onkel.expansion import LookAhead, Model
+from onkel.features.absent import Absent
+from onkel.features.dispatch import express, width
+from onkel.features.fourier import Fourier
+from onkel.features.identity import Identity
+from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel, diagonal, transform
 from onkel.rows import compare, measure, part
 
@@ -15,6 +20,7 @@ class Workspace(NamedTuple):
     """Memory of a block, allocated once. The array shapes are upper bounds."""
 
     kernel: Any  # shape (rows * slots,)
+    room: Any  # shape (rows * places,): for the features, where there are any
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,)
     pending: Any  # shape (1,)
@@ -26,6 +32,58 @@ class Workspace(NamedTuple):
     scratch: Any  # shape (at least capacity and outputs,)
     second: Any  # shape (capacity,)
     table: Any  # of the strategy, read only
+
+
+# Values of the rows first..last for the slots in use: features, and kernel values.
+evaluate, evaluates = choice(position=0, merged=False)
+
+
+@evaluates(Absent)
+def _evaluate_centers(
+    mapping: Absent,
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,  # shape (slots or more, features)
+    norms: Any,  # shape (slots or more,)
+    size: int,
+    own: Any,  # shape (rows,): their norms
+    room: Any,
+    out: Any,  # shape (rows, slots)
+) -> None:
+    compare(kernel, rows, first, last, points, norms, 0, out)
+    for t in range(last - first):
+        transform(kernel, out[t, :size], own[t], norms)
+
+
+@evaluates(Identity)
+@evaluates(Fourier)
+@evaluates(Nystrom)
+def _evaluate_both(
+    mapping: Any,
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,
+    norms: Any,
+    size: int,
+    own: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    express(mapping, kernel, rows, first, last, points, norms, own, room, out)
+    start = width(mapping)
+    if size == start:
+        return
+    # A matrix product needs contiguous memory, which part of the columns is not.
+    count = last - first
+    known = room[: count * (size - start)].reshape(count, size - start)
+    compare(kernel, rows, first, last, points, norms, start, known)
+    for t in range(count):
+        transform(kernel, known[t], own[t], norms[start:])
+        out[t, start:size] = known[t]
 
 
 @inner
@@ -68,9 +126,22 @@ def fill(
     norms = work.norms[start:stop]
     measure(kernel, rows, top, bottom, norms)
     values = work.kernel[start * slots : stop * slots].reshape(stop - start, slots)
-    compare(kernel, rows, top, bottom, model.points, model.norms, values)
+    places = len(work.room) // len(work.norms)
+    room = work.room[start * places : stop * places]
+    evaluate(
+        model.mapping,
+        kernel,
+        rows,
+        top,
+        bottom,
+        model.points,
+        model.norms,
+        size,
+        norms,
+        room,
+        values,
+    )
     for t in range(stop - start):
-        transform(kernel, values[t, :size], norms[t], model.norms)
         work.diag[start + t] = diagonal(kernel, norms[t])
 
 
@@ -94,13 +165,30 @@ def score_row(
 
 
 @jit
+def kernel_values(
+    kernel: Kernel,
+    rows: Any,
+    points: Any,  # shape (points or more, features), ordered as in onkel.rows
+    norms: Any,
+    out: Any,  # shape (rows, points)
+) -> None:
+    """k(x, c) for all rows and points."""
+    own = np.empty(len(out), out.dtype)
+    measure(kernel, rows, 0, len(out), own)
+    size = out.shape[1]
+    evaluate(Absent(0), kernel, rows, 0, len(out), points, norms, size, own, own, out)
+
+
+@jit
 def score(
+    mapping: Any,
     kernel: Kernel,
     rows: Any,
     share: Any,  # (start, stop)
     points: Any,  # shape (size or more, features), ordered as in onkel.rows
     center_norms: Any,
     coef: Any,  # shape (outputs, size)
+    places: int,  # of the room that `evaluate` needs for a row
     tile: int,  # rows at a time
     out: Any,  # shape (rows, outputs)
 ) -> None:
@@ -109,13 +197,25 @@ def score(
     outputs, size = coef.shape
     values = np.empty(tile * size, coef.dtype)
     norms = np.empty(tile, coef.dtype)
+    room = np.empty(tile * places, coef.dtype)
     for first in range(start, stop, tile):
         last = min(first + tile, stop)
         known = values[: (last - first) * size].reshape(last - first, size)
         measure(kernel, rows, first, last, norms)
-        compare(kernel, rows, first, last, points, center_norms, known)
+        evaluate(
+            mapping,
+            kernel,
+            rows,
+            first,
+            last,
+            points,
+            center_norms,
+            size,
+            norms,
+            room,
+            known,
+        )
         for t in range(last - first):
-            transform(kernel, known[t], norms[t], center_norms)
             for o in range(outputs):
                 total = coef.dtype.type(0)
                 for j in range(size):

@@ -16,13 +16,19 @@ import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
 from onkel.averages import Whole, Window, roomy
+from onkel.budget.landmarks import Landmarks
+from onkel.budget.linear import Linear
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
 from onkel.engine.threads import Team
 from onkel.expansion import allocate, relabelled, resized
+from onkel.features import nystrom
+from onkel.features.absent import Absent
+from onkel.features.dispatch import width
+from onkel.features.nystrom import Nystrom
 from onkel.rates import base
-from onkel.rows import Dense, Sparse
+from onkel.rows import Dense, Sparse, part
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384
@@ -61,6 +67,8 @@ class Learner:
         Generator of the strategy's draws.
     window
         The iterates whose mean is the answer; None for the last one.
+    mapping, frequencies
+        The explicit features, and what Fourier features need.
     """
 
     def __init__(
@@ -72,17 +80,22 @@ class Learner:
         dtype: Any,
         rng: np.random.Generator,
         window: Window | None = None,
+        mapping: Any = Absent(),  # noqa: B008, a constant
+        frequencies: np.ndarray | None = None,
     ) -> None:
         self.plan = plan
         self.budget = budget
         self.rng = rng
-        self.largest_size = int(min(largest_size(budget), UNLIMITED))
-        capacity = slots_for(0, SMALLEST_CAPACITY, self.largest_size)
+        wide = width(mapping)
+        largest = int(min(wide + largest_size(budget), UNLIMITED))
+        capacity = slots_for(wide, SMALLEST_CAPACITY, largest)
         reads = declared(budget, plan.ball)
         self.model = allocate(
-            outputs, capacity, features, np.dtype(dtype), reads, window
+            outputs, capacity, features, np.dtype(dtype), reads, window, mapping
         )
-        self._resize_budget(capacity)
+        if frequencies is not None:
+            self.model.points[: len(frequencies)] = frequencies
+        self._resize_budget()
         self._work: Workspace | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,8 +117,27 @@ class Learner:
         return float(self.head.factor * base(self.plan.rate, self.head.t))
 
     @property
+    def largest_size(self) -> int:
+        """Slots that the model may come to use."""
+        slots = width(self.model.mapping) + largest_size(self.budget)
+        return int(min(slots, UNLIMITED))
+
+    @property
     def coef(self) -> np.ndarray:
-        """True coefficients of the answer, shape (outputs, its size)."""
+        """True coefficients of the answer's centres, shape (outputs, its size)."""
+        coef, mapping = self._answer, self.model.mapping
+        if isinstance(mapping, Nystrom):
+            return (coef @ mapping.matrix.T).astype(self.dtype)
+        return coef[:, width(mapping) :]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """True coefficients of the answer's features, shape (outputs, features)."""
+        return self._answer[:, : width(self.model.mapping)]
+
+    @property
+    def _answer(self) -> np.ndarray:
+        """True coefficients of the answer, for all slots."""
         coef = self.model.coef[:, : self.head.count]
         return self.model.average.of(coef, self.scale)
 
@@ -117,12 +149,17 @@ class Learner:
     @property
     def points(self) -> np.ndarray:
         """Centres of the answer, shape (its size, features)."""
-        return self._centers("C")[0][: self.size].copy()
+        mapping = self.model.mapping
+        first = 0 if isinstance(mapping, Nystrom) else width(mapping)
+        return self._centers("C")[0][first : first + self.size].copy()
 
     @property
     def size(self) -> int:
         """Number of centres of the answer."""
-        average, count = self.model.average, int(self.head.count)
+        average, mapping = self.model.average, self.model.mapping
+        if isinstance(mapping, Nystrom):
+            return len(mapping.matrix)
+        count = int(self.head.count) - width(mapping)
         if isinstance(average, Whole):
             return count + int(average.book[0].retired)
         return count
@@ -145,6 +182,8 @@ class Learner:
     def relabel(self, matrix: Any, labels: Any) -> None:
         """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
         self.model = relabelled(self.model, matrix, labels)
+        if hasattr(self.budget, "relabelled"):
+            self.budget = self.budget.relabelled(matrix)
         self._work = None
 
     def learn(
@@ -196,7 +235,13 @@ class Learner:
         With `coef`, the scores under other coefficients than the model's.
         """
         out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
-        coef = self.coef if coef is None else coef
+        mapping = self.model.mapping
+        if isinstance(mapping, Nystrom):
+            # As an expansion over the landmarks, which needs no features.
+            mapping, coef = Absent(), self.coef
+        elif coef is None:
+            coef = self._answer
+        places = coef.shape[1] if width(mapping) else 0
         if coef.shape[1] == 0 or len(out) == 0:
             return out
         points, norms = self._centers(_order_for(X))
@@ -210,12 +255,14 @@ class Learner:
                     share: tuple[int, int], rows: Any = rows, first: int = first
                 ) -> None:
                     block.score(
+                        mapping,
                         self.plan.kernel,
                         rows,
                         share,
                         points,
                         norms,
                         coef,
+                        places,
                         TILE,
                         out[first:],
                     )
@@ -272,9 +319,41 @@ class Learner:
                 False,
             )
             done += learnt
-            if self._has_room(min(block_size, len(y) - done)):
+            if self.head.halted:
+                self._become_linear(part(rows, done - 1, done))
+            elif self._has_room(min(block_size, len(y) - done)):
                 break
         return done
+
+    def _become_linear(self, row: Dense | Sparse) -> None:
+        """Turn an expansion over landmarks into a model linear in their features.
+
+        Then make the update of the row that has been waiting for it.
+        """
+        model, budget, dtype = self.model, self.budget, self.dtype
+        assert isinstance(budget, Landmarks)
+        size, pending = int(self.head.count), budget.ledger[0]
+        points = np.ascontiguousarray(model.points[:size], np.float64)
+        norms = model.norms[:size].astype(np.float64)
+        gram = np.empty((size, size))
+        block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
+        known = np.empty((1, size), dtype)
+        block.kernel_values(self.plan.kernel, row, model.points, model.norms, known)
+        matrix, transfer = nystrom.factor(gram, budget.rank)
+        features = known[0] @ matrix
+        coef = np.zeros_like(model.coef)
+        coef[:, : len(transfer)] = model.coef[:, :size] @ transfer.T
+        coef[pending.up, : len(transfer)] += pending.weight * features
+        if pending.down >= 0:
+            coef[pending.down, : len(transfer)] -= pending.weight * features
+        average = model.average.moved(model.coef[:, :size], transfer)
+        self.model = model._replace(
+            coef=coef, average=average, mapping=Nystrom(matrix.astype(dtype))
+        )
+        self.budget = Linear()
+        self.head.count = len(transfer)
+        self.head.halted = 0
+        self._work = None
 
     def _slots(self, rows: int) -> int:
         return slots_for(int(self.head.count), rows, self.largest_size)
@@ -291,15 +370,17 @@ class Learner:
         capacity, slots = len(self.model.diag), self._slots(rows)
         if slots <= capacity:
             return
+        # Landmarks are points beyond the slots in use; their number is final.
+        assert not isinstance(self.model.mapping, Nystrom)
         capacity = max(slots, self._slots(capacity))
         self.model = resized(self.model, capacity)
-        self._resize_budget(capacity)
+        self._resize_budget()
         self._work = None
 
-    def _resize_budget(self, capacity: int) -> None:
+    def _resize_budget(self) -> None:
         """Let a strategy that keeps something of every centre have room for it."""
         if hasattr(self.budget, "resized"):
-            self.budget = self.budget.resized(capacity)
+            self.budget = self.budget.resized(self.model)
 
     def _workspace(self, block_size: int) -> Workspace:
         """Memory for a block, made anew only when it must be larger."""
@@ -309,6 +390,7 @@ class Learner:
         if work is None or len(work.norms) < block_size:
             self._work = work = Workspace(
                 kernel=np.zeros(block_size * capacity, self.dtype),
+                room=np.zeros(block_size * self._places(capacity), self.dtype),
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
                 pending=np.full(1, -1),
@@ -322,6 +404,13 @@ class Learner:
                 table=looked_up(self.budget),
             )
         return work
+
+    def _places(self, capacity: int) -> int:
+        """Room that a row's features need while they are computed."""
+        mapping = self.model.mapping
+        if isinstance(mapping, Nystrom):
+            return sum(mapping.matrix.shape)
+        return 0 if isinstance(mapping, Absent) else capacity
 
     def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
         """Rows as compiled code takes them, and the centres ordered to match."""

@@ -86,6 +86,8 @@ def walk(
             foresee(model, ahead, t)
             if plan.ball:
                 _project_on_ball(plan, model)
+            if head.halted:
+                return t + 1
         if not SMALLEST_FACTOR < head.factor < LARGEST_FACTOR:
             fold(model)
     return len(y)

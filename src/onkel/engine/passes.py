@@ -30,8 +30,9 @@ def learn(
 ) -> int:
     """Learn rows block by block; return how many were learnt.
 
-    Stops before a block for which the arrays have no room, and before a row that
-    cannot be learnt; the caller tells the two apart by the room.
+    Stops before a block for which the arrays have no room, before a row that cannot be
+    learnt, and where the strategy has halted; the caller tells them apart by the room,
+    and by the mark of the halt.
     """
     plan, budget = borrowed(plan), borrowed(budget)
     model, work, rows = borrowed(model), borrowed(work), borrowed(rows)
@@ -59,6 +60,6 @@ def learn(
             scores[done:last],
             rng,
         )
-        if done < last:
+        if done < last or model.head[0].halted:
             return done
     return done

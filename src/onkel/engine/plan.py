@@ -14,6 +14,7 @@ from onkel.budget.project import Project
 from onkel.budget.redundant import Redundant
 from onkel.budget.represent import Represent
 from onkel.budget.share import Share
+from onkel.budget.spill import Spill
 from onkel.compiled import inner
 from onkel.reads import Gram, Inverse, Later, Nearest, Nothing
 
@@ -33,7 +34,7 @@ def largest_size(budget: Any) -> float:
 
 
 # Strategies that let the newcomer in before they choose who leaves.
-NEWCOMER_FIRST = (Redundant, Inherit)
+NEWCOMER_FIRST = (Redundant, Inherit, Spill)
 # Strategies that work with the inverse Gram matrix.
 INVERSE = (Represent, Inherit)
 

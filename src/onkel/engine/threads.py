@@ -101,6 +101,6 @@ class Team:
                 work,
                 True,
             )
-            if done < last:
+            if done < last or model.head[0].halted:
                 return done
         return done

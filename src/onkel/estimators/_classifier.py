@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.estimators._base import KernelEstimator, checked_weights
+from onkel.estimators._base import KernelEstimator
+from onkel.estimators._checks import checked_weights
 from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel import kernels, rates
+from onkel import rates
 from onkel.averages import Window
 from onkel.engine import dual
 from onkel.engine.learner import CHUNK, Learner
@@ -45,7 +45,7 @@ class DualEstimator(KernelEstimator):
         n = len(y)
         weight = np.ones(n) if weight is None else weight
         recipe = self._recipe(n)
-        kernel = kernels.make(self.kernel, self._gamma(X), self.degree, self.coef0)
+        kernel = self._kernel(X)
         C = self.C * weight
         plan = dual.make(kernel, recipe.loss, rates.constant(), y, C, outputs)
         # Last, because it may draw from the user's generator.

@@ -36,8 +36,10 @@ RANGES: dict[str, list[Any]] = {
     "epsilon": [NOT_NEGATIVE],
     "eta0": [POSITIVE],
     "gamma": [StrOptions({"scale", "median"}), POSITIVE],
+    "features": [StrOptions({"fourier", "orthogonal"})],
     "hard_budget": [FROM_ONE, None],
     "kernel": [StrOptions(set(KERNELS))],
+    "landmarks": [StrOptions({"kmeans", "uniform", "first"})],
     "lazy_core": ["boolean"],
     "learning_rate": [StrOptions({"constant", "invscaling"})],
     "maintenance": [StrOptions({"merge", "projection", "projection_knn", "removal"})],
@@ -47,21 +49,27 @@ RANGES: dict[str, list[Any]] = {
     "max_coef": [POSITIVE],
     "max_core": [FROM_ONE, None],
     "max_iter": [FROM_ONE],
+    "memory_size": [FROM_ONE],
+    "merge_size": [FROM_ONE],
     "monitor": ["boolean"],
+    "n_components": [FROM_TWO],
     "n_jobs": [
         FROM_ONE,
         Interval(Integral, None, -1, closed="right"),
         None,
     ],
     "n_neighbors": [Interval(Integral, 1, 1000, closed="both")],
+    "oracle": [StrOptions({"budget", "coverage", "always_move"})],
     "paper_box": ["boolean"],
     "power_t": [NOT_NEGATIVE],
     "projection_threshold": [NOT_NEGATIVE],
     "random_state": ["random_state"],
+    "rank": [FROM_ONE, None],
     "sampling": [StrOptions({"uniform", "weighted"})],
     "selection": [StrOptions({"permutation", "uniform", "acf"})],
     "shuffle": ["boolean"],
     "smoothing": [Interval(Real, 0, 1, closed="right")],
+    "snapshot_period": [FROM_ONE],
     "suffix_fraction": [Interval(Real, 0, 1, closed="right")],
     "t0": [NOT_NEGATIVE],
     "tol": [NOT_NEGATIVE],
@@ -121,6 +129,10 @@ TEXTS = {
     "degree": "Degree of the poly kernel.",
     "epsilon": "Errors up to this cost nothing (epsilon_insensitive).",
     "eta0": "Step size.",
+    "features": (
+        '"fourier": independent frequencies. "orthogonal": frequencies at right angles '
+        "to each other, whose kernel values vary less (rbf kernel)."
+    ),
     "gamma": (
         'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over '
         "the median squared distance. In a stream both are taken from the first 1,000 "
@@ -130,6 +142,10 @@ TEXTS = {
     "kernel": (
         "rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), poly "
         "(gamma <x,z> + coef0)^degree, or linear <x,z>."
+    ),
+    "landmarks": (
+        'Which points. "kmeans": the centres of k-means. "uniform": rows at random. '
+        '"first": the first rows.'
     ),
     "lazy_core": (
         "Whether only rows with an update may become cores; False for all, as in the "
@@ -160,6 +176,11 @@ TEXTS = {
         "to the nearest; `n_absorbed_` counts. None for no limit."
     ),
     "max_iter": "Passes over the data in fit.",
+    "memory_size": (
+        "Rows of the recent past whose mean gradient steadies the steps. The cost of a "
+        "step does not depend on it."
+    ),
+    "merge_size": "Centres that move to the features when the budget is exceeded.",
     "monitor": (
         "Whether fit keeps `history_`: for every epoch the seconds so far, the primal "
         "objective and the surrogate of the dual (as of a support vector machine with "
@@ -167,8 +188,16 @@ TEXTS = {
         "followed by maintenance, and the size of the model. Costs a prediction of all "
         "rows and of the centres per epoch."
     ),
+    "n_components": (
+        "Number of features, half of them cosines and half sines: an even number. Not "
+        "used with the linear kernel, for which the rows are their own features."
+    ),
     "n_jobs": "Threads. None means 1, -1 as many as there are cores.",
     "n_neighbors": "Centres that take over from one that leaves (projection_knn).",
+    "oracle": (
+        'Which rows become centres. "budget": the first `budget`. "coverage": those '
+        'that no centre covers. "always_move": none. All others move to the features.'
+    ),
     "paper_box": (
         "Whether boxes are twice as wide, as in the paper, whose cells then have twice "
         "the diameter."
@@ -179,6 +208,9 @@ TEXTS = {
         "of it exceeds this."
     ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
+    "rank": (
+        "Number of Nystrom features, at most the budget; None for a fifth of it."
+    ),
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
     "selection": (
         'Order of the visits. "permutation": every row once an epoch. "uniform": at '
@@ -186,6 +218,10 @@ TEXTS = {
     ),
     "shuffle": "Whether fit takes the rows of each pass in random order.",
     "smoothing": "Width of the quadratic part of smooth_hinge.",
+    "snapshot_period": (
+        "Rows between two checkpoints, at which the mean of the models since the last "
+        "becomes the model."
+    ),
     "suffix_fraction": 'Part of all iterates that average="suffix" is the mean of.',
     "t0": "Offset of the rate 1/(alpha (t + t0)); tames the first steps.",
     "tol": (

@@ -7,11 +7,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from onkel.estimators._base import (
-    KernelEstimator,
-    checked_weights,
-    levels_to_the_caller,
-)
+from onkel.estimators._base import KernelEstimator
+from onkel.estimators._checks import checked_weights, levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
 

@@ -43,16 +43,15 @@ from onkel.budget import cover
 from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._averaging import window_of
-from onkel.estimators._base import KernelEstimator, Recipe, levels_to_the_caller
+from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._distances import squared_distances
+from onkel.estimators._coverage import radius_of
 from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.bsgd import ball_of
 from onkel.losses import Loss
 
-# A radius below this share of the mean distance would make every row a core.
-SMALLEST_SHARE = 0.1
 # Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
 LEAST_ALIKE = 0.3
 
@@ -90,21 +89,7 @@ class Covering(KernelEstimator):
         return math.sqrt(-2.0 * math.expm1(-exponent))
 
     def _look_at(self, X: Any) -> None:
-        self.coverage_radius_ = self.coverage_radius
-        if self.coverage_radius != "auto":
-            return
-        distances = np.sqrt(squared_distances(X))
-        mean = float(distances.mean()) if len(distances) else 0.0
-        if mean > 0.0:
-            spread = float(distances.std())
-            self.coverage_radius_ = max(mean - spread, SMALLEST_SHARE * mean)
-            return
-        warnings.warn(
-            'coverage_radius="auto" needs rows that differ, and these do not: using '
-            "coverage_radius=1.0. Give it a number if that is not what you want.",
-            stacklevel=levels_to_the_caller(),
-        )
-        self.coverage_radius_ = 1.0
+        self.coverage_radius_ = radius_of(self, X)
 
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None

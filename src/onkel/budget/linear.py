@@ -1,0 +1,26 @@
+"""Nothing to keep or drop: the model is linear in its features (FOGD).
+
+An update moves the weights of all features, each by its value at the row.
+"""
+
+from typing import Any, NamedTuple
+
+from onkel.budget.dispatch import absorbs
+from onkel.expansion import LookAhead, Model, Update, column, spread
+
+
+class Linear(NamedTuple):
+    """No centres."""
+
+    limit: int = 0
+
+
+@absorbs(Linear)
+def _absorb(
+    budget: Linear, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    values = column(model, ahead, t)
+    weight = model.coef.dtype.type(update.weight)
+    spread(model, update.up, weight, values)
+    if update.down >= 0:
+        spread(model, update.down, -weight, values)

@@ -1,0 +1,78 @@
+"""Spill the smallest centres into the features (DualSGD).
+
+An insertion beyond the limit moves the `count` centres with the smallest coefficients,
+the oldest on ties, the newcomer perhaps among them: each feature takes over
+coefficient times the feature's value at the centre. Nothing is lost but what the
+features cannot express.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.dispatch import absorbs
+from onkel.expansion import (
+    LookAhead,
+    Model,
+    Update,
+    column,
+    drop,
+    first_smallest,
+    insert,
+    pour,
+)
+from onkel.features.dispatch import width
+
+
+class Spill(NamedTuple):
+    """A hard budget; `make` is the constructor."""
+
+    limit: int
+    count: int
+    features: Any  # shape (capacity, features): of the centres, in the order of slots
+
+    def resized(self, model: Model) -> "Spill":
+        """Copy with room for what the model has room for."""
+        shape = len(model.diag), width(model.mapping)
+        features = np.zeros(shape, model.coef.dtype)
+        features[: len(self.features)] = self.features
+        return self._replace(features=features)
+
+
+def make(limit: int, count: int) -> Spill:
+    """Make the strategy, without centres.
+
+    Examples
+    --------
+    >>> make(limit=10, count=2).count
+    2
+    """
+    return Spill(limit, count, np.zeros((0, 0)))
+
+
+@absorbs(Spill)
+def _absorb(
+    budget: Spill, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+) -> None:
+    head, start = model.head[0], width(model.mapping)
+    size = head.count - start
+    insert(model, ahead, t, update)
+    budget.features[size] = column(model, ahead, t)[:start]
+    size += 1
+    if size <= budget.limit:
+        return
+    cost = ahead.scratch[:size]
+    coef = model.coef[:, start:]
+    for j in range(size):
+        cost[j] = coef[0, j] * coef[0, j]
+    for o in range(1, len(coef)):
+        for j in range(size):
+            cost[j] += coef[o, j] * coef[o, j]
+    for _ in range(budget.count):
+        j = first_smallest(cost[:size], model.birth[start : start + size])
+        pour(model, start + j, budget.features[j])
+        drop(model, ahead, t, start + j)
+        size -= 1
+        cost[j] = cost[size]
+        budget.features[j] = budget.features[size]
+    head.maintenance += 1

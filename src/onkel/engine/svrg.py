@@ -1,0 +1,358 @@
+"""Phase 2 of DualSVRG: steps whose variance a memory of rows reduces.
+
+    v = (g(w) - g(u)) z(x_t) + mean over the memory of g_i(u) z(x_i)
+    w <- (w - eta v) / (1 + eta alpha)
+
+w is the model, u the mean of the last `period` models at a checkpoint, g the slope of
+the loss, and z(x) stands for a centre's own coefficient if x is a core, else for the
+features of x. The oracle says which.
+
+The sum over the memory changes by the row that enters and the row that leaves, so a
+step costs the same whatever the memory holds; only at a checkpoint, where all slopes
+are taken anew at the new u, is every row of it visited. Models of the past are not
+kept, only their sum.
+
+Cores never leave nor move, so the values of a row in memory stay true; those with cores
+that came after it are computed when a checkpoint asks for them.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.compiled import inner, primitive
+from onkel.distances import face, nearest
+from onkel.engine.passes import walks
+from onkel.expansion import LookAhead, Model, Update, foresee, insert
+from onkel.features.dispatch import width
+from onkel.kernels import Kernel, between
+from onkel.losses import Loss
+from onkel.rates import Rate
+from onkel.rows import spread_out
+from onkel.tasks import Verdict, judge
+
+NO_SLOT = -1
+ENTRY = np.dtype(
+    [
+        ("y", np.float64),
+        ("weight", np.float64),
+        ("slope", np.float64),  # at the checkpoint, times the weight
+        ("up", np.int64),  # the output that moves against the slope ...
+        ("down", np.int64),  # ... and the runner-up there, -1 for a single output
+        ("slot", np.int64),  # of the row, if it is a core
+        ("known", np.int64),  # slots that there were when the values were written
+    ],
+    align=True,
+)
+LEDGER = np.dtype(
+    [
+        ("place", np.int64),  # where the next row goes
+        ("length", np.int64),  # rows in memory
+        ("steps", np.int64),  # since the checkpoint
+    ],
+    align=True,
+)
+
+
+class ReducedPlan(NamedTuple):
+    """What phase 2 needs to know besides the memory."""
+
+    kernel: Kernel
+    loss: Loss
+    rate: Rate  # constant; nothing shrinks by itself
+    ball: bool  # never
+    period: int
+
+
+class Memory(NamedTuple):
+    """Who becomes a core, the checkpoint, and the last rows; `make` constructs it."""
+
+    limit: int  # of cores
+    radius: float  # within which a core covers a row; 0 if none ever does
+    lazy: bool  # whether only rows with a slope may become cores
+    checkpoint: Any  # u, shape (outputs, capacity)
+    total: Any  # sum of the models since the checkpoint, likewise
+    gradient: Any  # sum over the memory, likewise
+    scores: Any  # shape (outputs,), float64: of the present row under u
+    mark: Any  # shape (capacity,): 0 for cores, as `nearest` wants it
+    values: Any  # shape (size, capacity): features and kernel values of the rows
+    points: Any  # shape (size, features): the rows
+    entries: Any  # shape (size,), of ENTRY
+    ledger: Any  # shape (1,), of LEDGER
+
+    def resized(self, model: Model) -> "Memory":
+        """Copy with room for what the model has room for."""
+        outputs, capacity = model.coef.shape
+        size, dtype = len(self.entries), model.coef.dtype
+        new = [np.zeros((outputs, capacity), dtype) for _ in range(3)]
+        olds = self.checkpoint, self.total, self.gradient
+        for array, old in zip(new, olds, strict=True):
+            array[:, : old.shape[1]] = old[: len(array)]
+        mark = np.zeros(capacity, np.int32)
+        mark[: width(model.mapping)] = NO_SLOT
+        values = np.zeros((size, capacity), dtype)
+        values[:, : self.values.shape[1]] = self.values
+        points = np.zeros((size, model.points.shape[1]), dtype)
+        points[:, : self.points.shape[1]] = self.points
+        return self._replace(
+            checkpoint=new[0],
+            total=new[1],
+            gradient=new[2],
+            scores=np.zeros(outputs),
+            mark=mark,
+            values=values,
+            points=points,
+        )
+
+    def relabelled(self, matrix: np.ndarray) -> "Memory":
+        """Map the outputs by a matrix (new x old); see `expansion.relabelled`.
+
+        Two classes share an output, as its negative and itself, each half: of the
+        gradient with respect to them each has the whole.
+        """
+        matrix = matrix.astype(self.total.dtype)
+        entries, old = self.entries.copy().view(np.recarray), self.entries
+        if matrix.shape[1] == 1:
+            lower, upper = matrix[:, 0].argmin(), matrix[:, 0].argmax()
+            entries.up = np.where(old.y > 0, upper, lower)
+            entries.down = np.where(old.y > 0, lower, upper)
+            entries.slope = old.slope * old.y
+        else:
+            place = matrix.argmax(axis=0)
+            entries.up, entries.down = place[old.up], place[old.down]
+        entries.y = entries.up
+        return self._replace(
+            checkpoint=np.ascontiguousarray(matrix @ self.checkpoint),
+            total=np.ascontiguousarray(matrix @ self.total),
+            gradient=np.ascontiguousarray(np.sign(matrix) @ self.gradient),
+            scores=np.zeros(len(matrix)),
+            entries=entries,
+        )
+
+
+def make(limit: int, radius: float, lazy: bool, size: int) -> Memory:
+    """Make an empty memory of that size.
+
+    Examples
+    --------
+    >>> make(limit=10, radius=0.0, lazy=False, size=100).ledger[0].length.item()
+    0
+    """
+    nothing = np.zeros((0, 0))
+    return Memory(
+        limit,
+        radius,
+        lazy,
+        *(nothing, nothing, nothing, np.zeros(0), np.zeros(0, np.int32)),
+        *(np.zeros((size, 0)), np.zeros((size, 0))),
+        np.zeros(size, ENTRY).view(np.recarray),
+        np.zeros(1, LEDGER).view(np.recarray),
+    )
+
+
+@inner
+def _two_scores(w: Any, u: Any, values: Any) -> Any:
+    """<w, values> and <u, values>."""
+    one = other = values.dtype.type(0)
+    for j in range(len(values)):
+        one += w[j] * values[j]
+        other += u[j] * values[j]
+    return one, other
+
+
+@inner
+def _advance(
+    w: Any, total: Any, gradient: Any, values: Any, old: Any, factors: Any
+) -> None:
+    """Step in the features of one output: the gradient, the model, the sum of models.
+
+    One pass over all five arrays, because reading them is what it costs.
+    """
+    enter, leave, shrink, own, mean = factors
+    for j in range(len(values)):
+        g = gradient[j] + enter * values[j] - leave * old[j]
+        v = shrink * w[j] + own * values[j] + mean * g
+        gradient[j] = g
+        w[j] = v
+        total[j] += v
+
+
+@inner
+def _advance_cores(w: Any, total: Any, gradient: Any, shrink: Any, mean: Any) -> None:
+    """Step in the cores of one output; what is the row's own is there already."""
+    for j in range(len(w)):
+        w[j] = shrink * w[j] + mean * gradient[j]
+        total[j] += w[j]
+
+
+@primitive
+def _moved(verdict: Verdict, slope: float, output: int) -> float:
+    """Part of a slope that concerns an output."""
+    if output == verdict.up:
+        return slope
+    return -slope if output == verdict.down else 0.0
+
+
+@primitive
+def _of_entry(entry: Any, output: int) -> float:
+    if output == entry.up:
+        return entry.slope
+    return -entry.slope if output == entry.down else 0.0
+
+
+@primitive
+def _becomes_core(
+    memory: Memory, model: Model, ahead: LookAhead, t: int, slope: float
+) -> bool:
+    """Ask the oracle."""
+    size = model.head[0].count - width(model.mapping)
+    if size >= memory.limit or (memory.lazy and slope == 0.0):
+        return False
+    if memory.radius == 0.0 or size == 0:
+        return True
+    face(ahead, t)
+    limit = memory.radius * memory.radius
+    found = nearest(model, ahead, t, memory.mark, False, limit)
+    # The square of a very small radius is 0, but a point covers its duplicates.
+    return not (found.squared < limit or found.squared == 0.0)
+
+
+@inner
+def _refresh(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
+    """Take the slopes of all rows in memory at the new checkpoint."""
+    size, start = model.head[0].count, width(model.mapping)
+    outputs = len(f)
+    memory.gradient[:, :size] = 0
+    for i in range(memory.ledger[0].length):
+        entry, values = memory.entries[i], memory.values[i, :size]
+        for j in range(entry.known, size):
+            values[j] = between(plan.kernel, memory.points[i], model.points[j])
+        entry.known = size
+        for o in range(outputs):
+            u, total = memory.checkpoint[o], values.dtype.type(0)
+            for j in range(size):
+                total += u[j] * values[j]
+            f[o] = total
+        verdict = judge(plan.loss, f, entry.y)
+        entry.slope = verdict.slope * entry.weight
+        entry.up, entry.down = verdict.up, verdict.down
+        for o in range(outputs):
+            change = values.dtype.type(_of_entry(entry, o))
+            if change == 0:
+                continue
+            gradient = memory.gradient[o]
+            if entry.slot != NO_SLOT:
+                gradient[entry.slot] += change
+                continue
+            for j in range(start):
+                gradient[j] += change * values[j]
+
+
+@inner
+def _take_checkpoint(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
+    size = model.head[0].count
+    for o in range(model.coef.shape[0]):
+        for j in range(size):
+            mean = memory.total[o, j] / plan.period
+            memory.checkpoint[o, j] = mean
+            model.coef[o, j] = mean
+            memory.total[o, j] = 0
+    memory.ledger[0].steps = 0
+    _refresh(plan, memory, model, f)
+
+
+@walks(ReducedPlan)
+def walk(
+    plan: ReducedPlan,
+    memory: Memory,
+    model: Model,
+    ahead: LookAhead,
+    f: Any,  # shape (outputs,): scores of the present row
+    y: Any,  # shape (rows,)
+    sample_weight: Any,  # shape (rows,)
+    scores: Any,  # shape (rows, outputs): the scores before each update
+    rng: Any,
+) -> int:
+    """Learn the rows of a block; return how many could be learnt.
+
+    It stops before a row whose score or slope is not a finite number.
+    """
+    head, ledger = model.head[0], memory.ledger[0]
+    outputs, start = model.coef.shape[0], width(model.mapping)
+    number = model.coef.dtype.type
+    eta, shrink = plan.rate.eta0, 1.0 / (1.0 + plan.rate.eta0 * plan.rate.alpha)
+    then = memory.scores
+    for t in range(len(y)):
+        finite = True
+        for o in range(outputs):
+            values = ahead.kernel[t, : head.count]
+            f[o], then[o] = _two_scores(model.coef[o], memory.checkpoint[o], values)
+            scores[t, o] = f[o]
+            finite &= math.isfinite(scores[t, o]) and math.isfinite(then[o])
+        at_w, at_u = judge(plan.loss, f, y[t]), judge(plan.loss, then, y[t])
+        slope_w = at_w.slope * sample_weight[t]
+        slope_u = at_u.slope * sample_weight[t]
+        if not (finite and math.isfinite(number(slope_w) + number(slope_u))):
+            return t
+        head.t += 1
+        head.mistakes += at_w.mistake
+        head.updates += slope_w != 0.0
+        slot = NO_SLOT
+        if _becomes_core(memory, model, ahead, t, slope_w):
+            slot = head.count
+            insert(model, ahead, t, Update(0, -1, 0.0))
+            foresee(model, ahead, t)
+        size = head.count
+        values = ahead.kernel[t, :size]
+        place = ledger.place
+        entry, kept = memory.entries[place], memory.values[place, :size]
+        full = ledger.length == len(memory.entries)
+        ledger.length += not full
+        share = shrink * eta / ledger.length
+        for o in range(outputs):
+            enter, own = _moved(at_u, slope_u, o), _moved(at_w, slope_w, o)
+            own = shrink * eta * (enter - own)
+            leave = _of_entry(entry, o) if full else 0.0
+            w, gradient = model.coef[o], memory.gradient[o]
+            if leave != 0.0 and entry.slot != NO_SLOT:
+                gradient[entry.slot] -= number(leave)
+                leave = 0.0
+            if slot != NO_SLOT:
+                gradient[slot] += number(enter)
+                w[slot] += number(own / shrink)
+                enter = own = 0.0
+            factors = (
+                number(enter),
+                number(leave),
+                number(shrink),
+                number(own),
+                number(-share),
+            )
+            _advance(
+                w[:start],
+                memory.total[o, :start],
+                gradient[:start],
+                values[:start],
+                kept[:start],
+                factors,
+            )
+            _advance_cores(
+                w[start:size],
+                memory.total[o, start:size],
+                gradient[start:size],
+                number(shrink),
+                number(-share),
+            )
+        entry.y, entry.weight, entry.slope = y[t], sample_weight[t], slope_u
+        entry.up, entry.down, entry.slot = at_u.up, at_u.down, slot
+        entry.known = size
+        for j in range(size):
+            kept[j] = values[j]
+        if size - start < memory.limit:  # cores may come that want to be compared
+            spread_out(ahead.rows, t, memory.points[place])
+        ledger.place = place + 1 if place + 1 < len(memory.entries) else 0
+        ledger.steps += 1
+        if ledger.steps == plan.period:
+            _take_checkpoint(plan, memory, model, f)
+    return len(y)

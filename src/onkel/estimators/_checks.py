@@ -1,0 +1,198 @@
+"""What all estimators share: checks of parameters and rows, gamma, seeds."""
+
+import functools
+import inspect
+import math
+import warnings
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from onkel import kernels
+from onkel._version import __version__
+from onkel.estimators._distances import squared_distances, variance
+from onkel.kernels import Kernel
+
+
+def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:
+    """Weights of the rows as numbers of their own, 1 where none are given.
+
+    A chunk of a stream may well have weight zero; a data set may not.
+    """
+    options: dict[str, Any] = {"dtype": np.float64, "ensure_non_negative": True}
+    parameters = inspect.signature(_check_sample_weight).parameters
+    if "allow_all_zero_weights" in parameters:  # since scikit-learn 1.9
+        options["allow_all_zero_weights"] = streaming
+    return _check_sample_weight(sample_weight, X, copy=True, **options)
+
+
+def levels_to_the_caller() -> int:
+    """Stack level, for warnings.warn, of the first frame that is not a library's."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("onkel", "sklearn", "contextlib"):
+            return level
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def located(message: str, X: Any, y: Any) -> str:
+    """Add to scikit-learn's message where in X or y the culprit is."""
+    if message.startswith("Input y contains"):
+        row = int(np.flatnonzero(~np.isfinite(np.asarray(y, np.float64)))[0])
+        return f"{message} It is in row {row}."
+    if message.startswith("could not convert string to float"):
+        for (row, column), value in np.ndenumerate(np.asarray(X, object)):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return (
+                    f"Input X contains text, {value!r}, in row {row}, column {column}."
+                )
+    return message
+
+
+@functools.cache
+def _names_of_parameters(cls: type) -> list[str]:
+    """Names of a system's parameters: scikit-learn reads the signature each time."""
+    return BaseEstimator._get_param_names.__func__(cls)
+
+
+class CheckedEstimator(BaseEstimator):
+    """An estimator that looks at what it is given before it begins."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return _names_of_parameters(cls)
+
+    def _check_parameters(self) -> None:
+        """Refuse bad values; a stream of single rows would feel it each time."""
+        values = self.get_params(deep=False)
+        checked = self.__dict__.get("_checked_parameters")
+        if checked is None or any(
+            value is not checked[name] for name, value in values.items()
+        ):
+            self._validate_params()
+            self._checked_parameters = values
+
+    @property
+    def _dtype(self) -> Any:
+        """Precision in which a fitted estimator works."""
+        raise NotImplementedError
+
+    def _checked_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Check X, or X and y, against each other and against what was fitted."""
+        reset = options.pop("reset", False)
+        dtype = [np.float64, np.float32] if reset else self._dtype
+        try:
+            # A cast to single precision may give infinity, which is refused below.
+            with np.errstate(over="ignore"):
+                checked = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=dtype,
+                    ensure_all_finite=False,
+                    **options,
+                )
+        except ValueError as error:
+            raise ValueError(located(str(error), X, y)) from error
+        X = checked[0] if isinstance(checked, tuple) else checked
+        if scipy.sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._refuse_extremes(X)
+        return (X, checked[1]) if isinstance(checked, tuple) else X
+
+    def _refuse_extremes(self, X: Any) -> None:
+        """Refuse numbers that are not finite, or whose squares would not be."""
+        values = X.data if scipy.sparse.issparse(X) else X
+        if values.size == 0:
+            return
+        extreme = max(-float(values.min()), float(values.max()))
+        limit = math.sqrt(float(np.finfo(values.dtype).max) / X.shape[1]) / 4
+        if extreme <= limit:
+            return
+        if scipy.sparse.issparse(X):
+            X = X.tocoo()
+            entry = int(np.flatnonzero(~(np.abs(X.data) <= limit))[0])
+            row, column, value = X.row[entry], X.col[entry], X.data[entry]
+        else:
+            row, column = np.argwhere(~(np.abs(X) <= limit))[0]
+            value = X[row, column]
+        names = getattr(self, "feature_names_in_", None)
+        named = "" if names is None else f" ({names[column]})"
+        where = f"row {row}, column {column}{named}"
+        if np.isnan(value):
+            problem, advice = "NaN", "Impute or drop missing values first."
+        elif np.isinf(value):
+            problem, advice = "infinity", "Replace it by a finite number."
+        else:
+            problem = f"{value:g}, whose square overflows {values.dtype}"
+            advice = "Scale the features, for example with StandardScaler."
+        raise ValueError(f"Input X contains {problem} in {where}. {advice}")
+
+    def _n_jobs(self) -> int:
+        return joblib.effective_n_jobs(self.n_jobs)
+
+    def _gamma(self, X: Any) -> float:
+        """Kernel coefficient, from all the rows given."""
+        if self.kernel == "linear":
+            return 1.0
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if self.gamma == "scale":
+            inverse = X.shape[1] * variance(X)
+        else:
+            distances = squared_distances(X)
+            inverse = float(np.median(distances)) if len(distances) else 0.0
+        if inverse > 0.0:
+            return 1.0 / inverse
+        warnings.warn(
+            f'gamma="{self.gamma}" needs features that vary, and these do not: '
+            "using gamma=1.0. Give gamma a number if that is not what you want.",
+            stacklevel=levels_to_the_caller(),
+        )
+        return 1.0
+
+    def _seeds(self) -> list[np.random.Generator]:
+        """Generators for order, draws and features."""
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**32, size=4, dtype=np.uint32)
+        elif seed is np.random:
+            seed = None
+        children = np.random.SeedSequence(seed).spawn(3)
+        return [np.random.default_rng(child) for child in children]
+
+    def _kernel(self, X: Any) -> Kernel:
+        """Kernel of the parameters, for these rows."""
+        degree, coef0 = getattr(self, "degree", 1), getattr(self, "coef0", 0.0)
+        return kernels.make(self.kernel, self._gamma(X), degree, coef0)
+
+    # ---- scikit-learn's interface
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_onkel_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        version = state.pop("_onkel_version", None)
+        if version != __version__:
+            warnings.warn(
+                f"This {type(self).__name__} was pickled by onkel {version} and is "
+                f"read by {__version__}: it may not behave as it did.",
+                stacklevel=2,
+            )
+        super().__setstate__(state)

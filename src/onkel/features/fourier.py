@@ -1,0 +1,97 @@
+"""Random Fourier features of a kernel that depends on x - z only (Bochner's theorem).
+
+    z(x) = [cos(omega_1 x), ..., cos(omega_L x), sin(omega_1 x), ..., sin(omega_L x)]
+           / sqrt(L),
+
+|z(x)| = 1, and <z(x), z(x')> has the mean k(x - x') and a standard deviation of at most
+1/sqrt(2 L), if the frequencies are drawn from the kernel's Fourier transform:
+
+    rbf        exp(-gamma |x - x'|^2)     normal, standard deviation sqrt(2 gamma)
+    laplacian  exp(-gamma |x - x'|_1)     Cauchy, scale gamma
+
+Orthogonal frequencies (rbf) come in blocks of as many as there are input features: at
+right angles within a block, each as long as a normal vector would be. Every one of them
+has the same distribution as before, and together they vary less.
+
+The frequencies are kept in the first slots' points.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel import kernels
+from onkel.features.dispatch import expresses, widths
+from onkel.kernels import Kernel
+from onkel.rows import compare
+from onkel.trigonometry import circle
+
+# For the products of rows with frequencies, whatever the kernel is.
+LINEAR = kernels.make("linear", 1.0, 1, 0.0)
+
+
+class Fourier(NamedTuple):
+    """Cosines and sines; `draw` finds frequencies."""
+
+    count: int  # of features: two a frequency
+
+
+def draw(
+    kernel: str,
+    gamma: float,
+    count: int,
+    inputs: int,
+    rng: np.random.Generator,
+    orthogonal: bool = False,
+) -> np.ndarray:
+    """Draw frequencies for so many features, shape (count / 2, inputs).
+
+    Examples
+    --------
+    >>> draw("rbf", 0.5, 6, 2, np.random.default_rng(0)).shape
+    (3, 2)
+    """
+    shape = count // 2, inputs
+    if kernel == "laplacian":
+        return gamma * rng.standard_cauchy(shape)
+    spread = math.sqrt(2.0) * math.sqrt(gamma)  # 2 gamma might overflow
+    if not orthogonal:
+        return spread * rng.standard_normal(shape)
+    blocks = math.ceil(shape[0] / inputs)
+    directions = np.concatenate([_directions(inputs, rng) for _ in range(blocks)])
+    lengths = np.sqrt(rng.chisquare(inputs, size=(len(directions), 1)))
+    return spread * (lengths * directions)[: shape[0]]
+
+
+def _directions(inputs: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows at right angles, uniformly."""
+    q, r = np.linalg.qr(rng.standard_normal((inputs, inputs)))
+    # Without the signs the result would depend on how the solver chooses them.
+    return q * np.where(np.diag(r) < 0.0, -1.0, 1.0)
+
+
+@widths(Fourier)
+def _width(features: Fourier) -> int:
+    return features.count
+
+
+@expresses(Fourier)
+def _express(
+    features: Fourier,
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,
+    norms: Any,
+    own: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    half = features.count // 2
+    angles = room[: (last - first) * half].reshape(last - first, half)
+    compare(LINEAR, rows, first, last, points, norms, 0, angles)
+    scale = out.dtype.type(1.0 / math.sqrt(half))
+    for t in range(last - first):
+        circle(angles[t], scale, out[t, :half], out[t, half : 2 * half])

@@ -1,0 +1,35 @@
+"""The rows themselves: for the linear kernel, of which they are the exact features."""
+
+from typing import Any, NamedTuple
+
+from onkel.features.dispatch import expresses, widths
+from onkel.kernels import Kernel
+from onkel.rows import spread_out
+
+
+class Identity(NamedTuple):
+    """z(x) = x."""
+
+    count: int
+
+
+@widths(Identity)
+def _width(features: Identity) -> int:
+    return features.count
+
+
+@expresses(Identity)
+def _express(
+    features: Identity,
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,
+    norms: Any,
+    own: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    for t in range(first, last):
+        spread_out(rows, t, out[t - first, : features.count])

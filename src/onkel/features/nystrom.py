@@ -1,0 +1,93 @@
+"""Nystrom features: what landmarks can tell of a point.
+
+With the Gram matrix of the landmarks K = V diag(lambda) V',
+
+    z(x) = diag(lambda)^(-1/2) V' k_B(x),    k_B(x) = [k(b_1, x), ..., k(b_B, x)]',
+
+for the largest `rank` eigenvalues. If those are all, z(b_i) z(b_j) = K_ij. Eigenvalues
+below a share of the largest are rounding, and are cut.
+
+A model of weights w on these features is an expansion over the landmarks, with the
+coefficients V diag(lambda)^(-1/2) w; and one with the coefficients a over the landmarks
+has the weights diag(lambda)^(1/2) V' a, if no eigenvalue is cut.
+
+The landmarks are kept in the first slots' points.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from onkel.features.dispatch import expresses, widths
+from onkel.kernels import Kernel, transform
+from onkel.rows import compare
+
+# Share of the largest eigenvalue below which one is rounding.
+SMALLEST_SHARE = 1e-10
+
+
+class Nystrom(NamedTuple):
+    """The map; `factor` finds the matrix."""
+
+    matrix: Any  # shape (landmarks, rank): V diag(lambda)^(-1/2)
+
+
+class Factor(NamedTuple):
+    """Two maps between coefficients over the landmarks and weights of features."""
+
+    matrix: np.ndarray  # shape (landmarks, rank): from weights to coefficients
+    transfer: np.ndarray  # shape (rank, landmarks): from coefficients to weights
+
+
+def factor(gram: np.ndarray, rank: int, share: float = SMALLEST_SHARE) -> Factor:
+    """Take the largest eigenvalues of a Gram matrix, at most `rank`.
+
+    Examples
+    --------
+    >>> matrix, transfer = factor(np.array([[2.0, 1.0], [1.0, 2.0]]), rank=2)
+    >>> np.round(transfer.T @ transfer, 12)
+    array([[2., 1.],
+           [1., 2.]])
+    """
+    last = len(gram) - 1
+    top = [len(gram) - min(rank, len(gram)), last]
+    values, vectors = scipy.linalg.eigh(gram, subset_by_index=top)
+    kept = values > max(share * values[-1], 0.0)
+    if not kept.any():  # landmarks that are all zero to the kernel
+        return Factor(np.zeros((len(gram), 1)), np.zeros((1, len(gram))))
+    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
+    roots = np.sqrt(values)
+    return Factor(
+        np.ascontiguousarray(vectors / roots),
+        np.ascontiguousarray((vectors * roots).T),
+    )
+
+
+@widths(Nystrom)
+def _width(features: Nystrom) -> int:
+    return features.matrix.shape[1]
+
+
+@expresses(Nystrom)
+def _express(
+    features: Nystrom,
+    kernel: Kernel,
+    rows: Any,
+    first: int,
+    last: int,
+    points: Any,
+    norms: Any,
+    own: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    count = last - first
+    landmarks, rank = features.matrix.shape
+    known = room[: count * landmarks].reshape(count, landmarks)
+    compare(kernel, rows, first, last, points, norms, 0, known)
+    for t in range(count):
+        transform(kernel, known[t], own[t], norms)
+    mapped = room[count * landmarks : count * (landmarks + rank)].reshape(count, rank)
+    np.dot(known, features.matrix, mapped)
+    out[:, :rank] = mapped
