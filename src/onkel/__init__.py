@@ -11,6 +11,9 @@ from onkel.estimators.bpa import BPAClassifier, BPARegressor
 from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.estimators.bsgd import BSGDClassifier, BSGDRegressor
 from onkel.estimators.budget_perceptron import BudgetPerceptronClassifier
+from onkel.estimators.dual_sgd import DualSGDClassifier, DualSGDRegressor
+from onkel.estimators.dual_svrg import DualSVRGClassifier, DualSVRGRegressor
+from onkel.estimators.fogd import FOGDClassifier, FOGDRegressor
 from onkel.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
 from onkel.estimators.kernel_perceptron import (
     KernelPerceptronClassifier,
@@ -18,6 +21,7 @@ from onkel.estimators.kernel_perceptron import (
 )
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
+from onkel.estimators.nogd import NOGDClassifier, NOGDRegressor
 from onkel.estimators.ogd import OGDClassifier, OGDRegressor
 from onkel.estimators.projectron import ProjectronClassifier, ProjectronRegressor
 from onkel.estimators.rbp import RBPClassifier, RBPRegressor
@@ -35,6 +39,12 @@ __all__ = [
     "BSGDClassifier",
     "BSGDRegressor",
     "BudgetPerceptronClassifier",
+    "DualSGDClassifier",
+    "DualSGDRegressor",
+    "DualSVRGClassifier",
+    "DualSVRGRegressor",
+    "FOGDClassifier",
+    "FOGDRegressor",
     "ForgetronClassifier",
     "ForgetronRegressor",
     "KernelPerceptronClassifier",
@@ -43,6 +53,8 @@ __all__ = [
     "KernelSGDRegressor",
     "NBSGDClassifier",
     "NBSGDRegressor",
+    "NOGDClassifier",
+    "NOGDRegressor",
     "OGDClassifier",
     "OGDRegressor",
     "ProjectronClassifier",

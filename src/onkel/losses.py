@@ -26,6 +26,9 @@ class Kind(IntEnum):
 
 MARGIN = ("hinge", "smooth_hinge", "squared_hinge", "log_loss")
 RESIDUAL = ("squared_error", "absolute_error", "epsilon_insensitive")
+# A slope without jumps, which variance reduction needs.
+SMOOTH_MARGIN = ("smooth_hinge", "squared_hinge", "log_loss")
+SMOOTH_RESIDUAL = ("squared_error",)
 # Bounded slope, which the analysis (and the clip) of BOGD needs.
 LIPSCHITZ = (
     "hinge",

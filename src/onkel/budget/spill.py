@@ -1,8 +1,8 @@
 """Spill the smallest centres into the features (DualSGD).
 
-An insertion beyond the limit moves the `count` centres with the smallest coefficients,
-the oldest on ties, the newcomer perhaps among them: each feature takes over
-coefficient times the feature's value at the centre. Nothing is lost but what the
+An insertion beyond the limit moves a portion of the centres, those with the smallest
+coefficients, the oldest on ties, the newcomer perhaps among them: each feature takes
+over coefficient times the feature's value at the centre. Nothing is lost but what the
 features cannot express.
 """
 
@@ -28,7 +28,7 @@ class Spill(NamedTuple):
     """A hard budget; `make` is the constructor."""
 
     limit: int
-    count: int
+    portion: int  # centres that move at a time
     features: Any  # shape (capacity, features): of the centres, in the order of slots
 
     def resized(self, model: Model) -> "Spill":
@@ -39,15 +39,15 @@ class Spill(NamedTuple):
         return self._replace(features=features)
 
 
-def make(limit: int, count: int) -> Spill:
+def make(limit: int, portion: int) -> Spill:
     """Make the strategy, without centres.
 
     Examples
     --------
-    >>> make(limit=10, count=2).count
+    >>> make(limit=10, portion=2).portion
     2
     """
-    return Spill(limit, count, np.zeros((0, 0)))
+    return Spill(limit, portion, np.zeros((0, 0)))
 
 
 @absorbs(Spill)
@@ -68,7 +68,7 @@ def _absorb(
     for o in range(1, len(coef)):
         for j in range(size):
             cost[j] += coef[o, j] * coef[o, j]
-    for _ in range(budget.count):
+    for _ in range(budget.portion):
         j = first_smallest(cost[:size], model.birth[start : start + size])
         pour(model, start + j, budget.features[j])
         drop(model, ahead, t, start + j)

@@ -88,7 +88,7 @@ class Memory(NamedTuple):
         new = [np.zeros((outputs, capacity), dtype) for _ in range(3)]
         olds = self.checkpoint, self.total, self.gradient
         for array, old in zip(new, olds, strict=True):
-            array[:, : old.shape[1]] = old[: len(array)]
+            array[: len(old), : old.shape[1]] = old
         mark = np.zeros(capacity, np.int32)
         mark[: width(model.mapping)] = NO_SLOT
         values = np.zeros((size, capacity), dtype)

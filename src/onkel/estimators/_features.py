@@ -28,8 +28,7 @@ def drawn(
     orthogonal = estimator.features == "orthogonal"
     if orthogonal and estimator.kernel != "rbf":
         raise ValueError(
-            'features="orthogonal" needs kernel="rbf", got '
-            f"kernel={estimator.kernel!r}"
+            f'features="orthogonal" needs kernel="rbf", got kernel={estimator.kernel!r}'
         )
     frequencies = fourier.draw(
         estimator.kernel, gamma, count, inputs, rng, orthogonal=orthogonal
@@ -51,7 +50,7 @@ class Featured(KernelEstimator):
         """
         learner = self._fitted()
         mapping = learner.model.mapping
-        count = mapping.count // 2 if isinstance(mapping, Fourier) else 0
+        count = mapping.size // 2 if isinstance(mapping, Fourier) else 0
         return np.ascontiguousarray(learner.model.points[:count])
 
     @property

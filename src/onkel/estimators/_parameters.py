@@ -16,6 +16,8 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 # What compiled code can count.
 FROM_ONE = Interval(Integral, 1, 2**62, closed="both")
 FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
+# What is allocated at once.
+MILLION = 10**6
 
 RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],
@@ -49,10 +51,10 @@ RANGES: dict[str, list[Any]] = {
     "max_coef": [POSITIVE],
     "max_core": [FROM_ONE, None],
     "max_iter": [FROM_ONE],
-    "memory_size": [FROM_ONE],
+    "memory_size": [Interval(Integral, 1, MILLION, closed="both")],
     "merge_size": [FROM_ONE],
     "monitor": ["boolean"],
-    "n_components": [FROM_TWO],
+    "n_components": [Interval(Integral, 2, MILLION, closed="both")],
     "n_jobs": [
         FROM_ONE,
         Interval(Integral, None, -1, closed="right"),
@@ -208,9 +210,7 @@ TEXTS = {
         "of it exceeds this."
     ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
-    "rank": (
-        "Number of Nystrom features, at most the budget; None for a fifth of it."
-    ),
+    "rank": ("Number of Nystrom features, at most the budget; None for a fifth of it."),
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
     "selection": (
         'Order of the visits. "permutation": every row once an epoch. "uniform": at '

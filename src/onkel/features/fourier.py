@@ -34,7 +34,7 @@ LINEAR = kernels.make("linear", 1.0, 1, 0.0)
 class Fourier(NamedTuple):
     """Cosines and sines; `draw` finds frequencies."""
 
-    count: int  # of features: two a frequency
+    size: int  # number of features: two a frequency
 
 
 def draw(
@@ -73,7 +73,7 @@ def _directions(inputs: int, rng: np.random.Generator) -> np.ndarray:
 
 @widths(Fourier)
 def _width(features: Fourier) -> int:
-    return features.count
+    return features.size
 
 
 @expresses(Fourier)
@@ -89,7 +89,7 @@ def _express(
     room: Any,
     out: Any,
 ) -> None:
-    half = features.count // 2
+    half = features.size // 2
     angles = room[: (last - first) * half].reshape(last - first, half)
     compare(LINEAR, rows, first, last, points, norms, 0, angles)
     scale = out.dtype.type(1.0 / math.sqrt(half))

@@ -10,12 +10,12 @@ from onkel.rows import spread_out
 class Identity(NamedTuple):
     """z(x) = x."""
 
-    count: int
+    size: int
 
 
 @widths(Identity)
 def _width(features: Identity) -> int:
-    return features.count
+    return features.size
 
 
 @expresses(Identity)
@@ -32,4 +32,4 @@ def _express(
     out: Any,
 ) -> None:
     for t in range(first, last):
-        spread_out(rows, t, out[t - first, : features.count])
+        spread_out(rows, t, out[t - first, : features.size])

@@ -1,0 +1,219 @@
+"""NOGD: online gradient descent on Nystrom features.
+
+Objective per row  alpha/2 |f|^2 + l(f(x_t), y_t).
+
+Phase 1 is kernel online gradient descent, g = dl/df at f_t(x_t),
+
+    f_{t+1} = (1 - alpha eta_t) f_t - eta_t g k(x_t, .),
+
+until there are B centres. The next update is the switch: with the Gram matrix of the
+centres K = V diag(lambda) V', its k largest eigenvalues and the coefficients a,
+
+    z(x) = diag(lambda)^(-1/2) V' k_B(x),    w = diag(lambda)^(1/2) V' a.
+
+Phase 2, this update the first:  w_{t+1} = (1 - alpha eta_t) w_t - eta_t g z(x_t).
+
+The model is <w, z(x)>, which is an expansion over the B centres: `dual_coef_` are its
+coefficients V diag(lambda)^(-1/2) w.
+
+| symbol | here |
+|---|---|
+| B | budget |
+| k | rank |
+| eta | eta0 |
+
+Deviations: the model is carried over at the switch (public code restarts at 0, or takes
+the eigenvectors of a solver for other matrices in the order it gives them). Eigenvalues
+below 1e-10 of the largest are cut. alpha shrinks the model on every row.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from onkel import losses, steps
+from onkel.budget import landmarks
+from onkel.engine.learner import Learner
+from onkel.estimators._averaging import window_of
+from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.estimators._checks import levels_to_the_caller
+from onkel.estimators._classifier import LossClassifier
+from onkel.estimators._monitor import Monitor
+from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
+from onkel.estimators._regressor import WeightedRegressor
+from onkel.estimators.ogd import constant_rate
+from onkel.features.nystrom import Nystrom
+from onkel.losses import Loss
+
+
+class TwoPhased(KernelEstimator):
+    """What classifier and regressor have in common."""
+
+    @property
+    def phase_(self) -> int:
+        """1 while landmarks are collected, then 2."""
+        return 2 if isinstance(self._fitted().model.mapping, Nystrom) else 1
+
+    @property
+    def feature_coef_(self) -> np.ndarray:
+        """Weights of the Nystrom features, shape (outputs, rank); none in phase 1."""
+        return self._fitted().weights
+
+    def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
+        rank = max(1, self.budget // 5) if self.rank is None else self.rank
+        if rank > self.budget:
+            raise ValueError(
+                f"rank must be at most budget, got rank={rank}, budget={self.budget}"
+            )
+        return Recipe(
+            loss,
+            constant_rate(self),
+            steps.gradient(),
+            landmarks.make(self.budget, rank),
+            window=window_of(self, n_rows),
+        )
+
+    def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
+        super()._keep(learner, n_iter, monitor)
+        if self.phase_ == 1:
+            warnings.warn(
+                f"{type(self).__name__} stayed in its first phase, which is OGD: only "
+                f"{self.n_updates_} rows proposed an update, and Nystrom features "
+                f"begin after budget={self.budget} of them. Choose a smaller budget if "
+                "you want them.",
+                stacklevel=levels_to_the_caller(),
+            )
+
+
+@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.MARGIN))
+class NOGDClassifier(TwoPhased, LossClassifier):
+    """Online gradient descent on Nystrom features of the first support vectors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import NOGDClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = NOGDClassifier(budget=50, gamma=2.0, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:]))
+    0.99
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        budget: int = 500,
+        rank: int | None = None,
+        eta0: float = 0.5,
+        alpha: float = 0.0,
+        learning_rate: str = "constant",
+        power_t: float = 0.5,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        smoothing: float = 0.5,
+        class_weight: dict | str | None = None,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.budget = budget
+        self.rank = rank
+        self.eta0 = eta0
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.smoothing = smoothing
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return self._recipe_with(
+            losses.make(self.loss, smoothing=self.smoothing), n_rows
+        )
+
+
+@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.RESIDUAL))
+class NOGDRegressor(TwoPhased, WeightedRegressor):
+    """Online gradient descent on Nystrom features, for regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import NOGDRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = NOGDRegressor(budget=20, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> round(float(model.score(X[300:], y[300:])), 2)
+    0.99
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "epsilon_insensitive",
+        budget: int = 500,
+        rank: int | None = None,
+        eta0: float = 0.5,
+        alpha: float = 0.0,
+        learning_rate: str = "constant",
+        power_t: float = 0.5,
+        average: str | None = None,
+        suffix_fraction: float = 0.5,
+        epsilon: float = 0.1,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.budget = budget
+        self.rank = rank
+        self.eta0 = eta0
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.average = average
+        self.suffix_fraction = suffix_fraction
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return self._recipe_with(losses.make(self.loss, epsilon=self.epsilon), n_rows)
