@@ -248,16 +248,20 @@ def bequeath(model: Model, p: int, j: int, share: float) -> None:
     averages.note_bequest(model.average, model.coef, p, j, share)
 
 
-@inner
+@primitive
 def spread(model: Model, output: int, weight: float, vector: Any) -> None:
     """Add a multiple of a vector to one output's coefficients.
 
     The squared norm is not followed: only strategies spread whose reads compute it.
     """
-    coef = model.coef[output]
     size = model.head[0].count
     averages.settle(model.average, model.coef, size)
-    for j in range(size):
+    _add_multiple(model.coef[output, :size], weight, vector)
+
+
+@inner
+def _add_multiple(coef: Any, weight: float, vector: Any) -> None:
+    for j in range(len(coef)):
         coef[j] += weight * vector[j]
 
 
@@ -268,9 +272,7 @@ def pour(model: Model, p: int, shares: Any) -> None:
     The squared norm is not followed, as with `spread`.
     """
     for o in range(model.coef.shape[0]):
-        coef, weight = model.coef[o], model.coef[o, p]
-        for i in range(len(shares)):
-            coef[i] += weight * shares[i]
+        _add_multiple(model.coef[o, : len(shares)], model.coef[o, p], shares)
     for i in range(len(shares)):
         averages.note_bequest(model.average, model.coef, p, i, shares[i])
 

@@ -280,7 +280,12 @@ class Learner:
         return int(self.head.count) * (features + 32) >= threads.WORTHWHILE
 
     def _block_size(self, threaded: bool) -> int:
-        """Small blocks waste few kernel values, large ones fill the cores."""
+        """Small blocks waste few kernel values, large ones fill the cores.
+
+        Features change for no row, so that nothing of them is wasted.
+        """
+        if width(self.model.mapping) > 0 and not threaded:
+            return TILE
         slots = min(self.largest_size, max(2 * int(self.head.count), 64))
         rows = max(16, min(128, CACHED_VALUES // slots))
         return max(256, rows) if threaded else rows

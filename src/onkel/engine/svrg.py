@@ -33,6 +33,9 @@ from onkel.rows import spread_out
 from onkel.tasks import Verdict, judge
 
 NO_SLOT = -1
+# Rows of the memory that a checkpoint visits at a time: their values stay in the first
+# cache until the gradient has been summed.
+TILE = 4
 ENTRY = np.dtype(
     [
         ("y", np.float64),
@@ -75,8 +78,9 @@ class Memory(NamedTuple):
     total: Any  # sum of the models since the checkpoint, likewise
     gradient: Any  # sum over the memory, likewise
     scores: Any  # shape (outputs,), float64: of the present row under u
+    some: Any  # shape (outputs, TILE): room for scores, and for slopes, of several rows
     mark: Any  # shape (capacity,): 0 for cores, as `nearest` wants it
-    values: Any  # shape (size, capacity): features and kernel values of the rows
+    values: Any  # shape (size or a few more, capacity): features and kernel values of the rows
     points: Any  # shape (size, features): the rows
     entries: Any  # shape (size,), of ENTRY
     ledger: Any  # shape (1,), of LEDGER
@@ -91,8 +95,9 @@ class Memory(NamedTuple):
             array[: len(old), : old.shape[1]] = old
         mark = np.zeros(capacity, np.int32)
         mark[: width(model.mapping)] = NO_SLOT
-        values = np.zeros((size, capacity), dtype)
-        values[:, : self.values.shape[1]] = self.values
+        # Whole tiles: what is beyond the memory is 0.
+        values = np.zeros((-(-size // TILE) * TILE, capacity), dtype)
+        values[: len(self.values), : self.values.shape[1]] = self.values
         points = np.zeros((size, model.points.shape[1]), dtype)
         points[:, : self.points.shape[1]] = self.points
         return self._replace(
@@ -100,6 +105,7 @@ class Memory(NamedTuple):
             total=new[1],
             gradient=new[2],
             scores=np.zeros(outputs),
+            some=np.zeros((outputs, TILE), dtype),
             mark=mark,
             values=values,
             points=points,
@@ -127,6 +133,7 @@ class Memory(NamedTuple):
             total=np.ascontiguousarray(matrix @ self.total),
             gradient=np.ascontiguousarray(np.sign(matrix) @ self.gradient),
             scores=np.zeros(len(matrix)),
+            some=np.zeros((len(matrix), TILE), matrix.dtype),
             entries=entries,
         )
 
@@ -144,7 +151,7 @@ def make(limit: int, radius: float, lazy: bool, size: int) -> Memory:
         limit,
         radius,
         lazy,
-        *(nothing, nothing, nothing, np.zeros(0), np.zeros(0, np.int32)),
+        *(nothing, nothing, nothing, np.zeros(0), nothing, np.zeros(0, np.int32)),
         *(np.zeros((size, 0)), np.zeros((size, 0))),
         np.zeros(size, ENTRY).view(np.recarray),
         np.zeros(1, LEDGER).view(np.recarray),
@@ -218,35 +225,66 @@ def _becomes_core(
     return not (found.squared < limit or found.squared == 0.0)
 
 
+@primitive
+def _complete(plan: ReducedPlan, memory: Memory, model: Model, i: int) -> None:
+    """Compare row i of the memory with the cores that came after it."""
+    size, entry = model.head[0].count, memory.entries[i]
+    for j in range(entry.known, size):
+        memory.values[i, j] = between(plan.kernel, memory.points[i], model.points[j])
+    entry.known = size
+
+
+@inner
+def _score_some(values: Any, u: Any, out: Any) -> None:
+    """Scores of TILE rows at once: each number of u is read once for all."""
+    first, second, third, fourth = values[0], values[1], values[2], values[3]
+    a = b = c = d = out.dtype.type(0)
+    for j in range(len(u)):
+        a += u[j] * first[j]
+        b += u[j] * second[j]
+        c += u[j] * third[j]
+        d += u[j] * fourth[j]
+    out[0], out[1], out[2], out[3] = a, b, c, d
+
+
+@inner
+def _add_some(values: Any, slopes: Any, gradient: Any) -> None:
+    """Add the features of TILE rows, times their slopes, to the gradient."""
+    first, second, third, fourth = values[0], values[1], values[2], values[3]
+    a, b, c, d = slopes[0], slopes[1], slopes[2], slopes[3]
+    for j in range(len(gradient)):
+        gradient[j] += a * first[j] + b * second[j] + c * third[j] + d * fourth[j]
+
+
 @inner
 def _refresh(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
     """Take the slopes of all rows in memory at the new checkpoint."""
     size, start = model.head[0].count, width(model.mapping)
-    outputs = len(f)
-    memory.gradient[:, :size] = 0
-    for i in range(memory.ledger[0].length):
-        entry, values = memory.entries[i], memory.values[i, :size]
-        for j in range(entry.known, size):
-            values[j] = between(plan.kernel, memory.points[i], model.points[j])
-        entry.known = size
+    length, outputs, some = memory.ledger[0].length, len(f), memory.some
+    memory.gradient[:] = 0
+    for first in range(0, length, TILE):
+        values = memory.values[first : first + TILE]
+        count = min(TILE, length - first)
+        for i in range(count):
+            _complete(plan, memory, model, first + i)
         for o in range(outputs):
-            u, total = memory.checkpoint[o], values.dtype.type(0)
-            for j in range(size):
-                total += u[j] * values[j]
-            f[o] = total
-        verdict = judge(plan.loss, f, entry.y)
-        entry.slope = verdict.slope * entry.weight
-        entry.up, entry.down = verdict.up, verdict.down
+            _score_some(values, memory.checkpoint[o, :size], some[o])
+        for i in range(count):
+            entry = memory.entries[first + i]
+            for o in range(outputs):
+                f[o] = some[o, i]
+            verdict = judge(plan.loss, f, entry.y)
+            entry.slope = verdict.slope * entry.weight
+            entry.up, entry.down = verdict.up, verdict.down
+            for o in range(outputs):
+                change = _of_entry(entry, o)
+                some[o, i] = change
+                if entry.slot != NO_SLOT:
+                    memory.gradient[o, entry.slot] += change
+                    some[o, i] = 0
+        some[:, count:] = 0
         for o in range(outputs):
-            change = values.dtype.type(_of_entry(entry, o))
-            if change == 0:
-                continue
-            gradient = memory.gradient[o]
-            if entry.slot != NO_SLOT:
-                gradient[entry.slot] += change
-                continue
-            for j in range(start):
-                gradient[j] += change * values[j]
+            _add_some(values, some[o], memory.gradient[o, :start])
 
 
 @inner
