@@ -80,7 +80,7 @@ class Memory(NamedTuple):
     scores: Any  # shape (outputs,), float64: of the present row under u
     some: Any  # shape (outputs, TILE): room for scores, and for slopes, of several rows
     mark: Any  # shape (capacity,): 0 for cores, as `nearest` wants it
-    values: Any  # shape (size or a few more, capacity): features and kernel values of the rows
+    values: Any  # shape (size or a few more, capacity): features and kernel values
     points: Any  # shape (size, features): the rows
     entries: Any  # shape (size,), of ENTRY
     ledger: Any  # shape (1,), of LEDGER
