@@ -15,13 +15,16 @@ from onkel.estimators.dual_sgd import DualSGDClassifier, DualSGDRegressor
 from onkel.estimators.dual_svrg import DualSVRGClassifier, DualSVRGRegressor
 from onkel.estimators.fogd import FOGDClassifier, FOGDRegressor
 from onkel.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
+from onkel.estimators.fourier_features import FourierFeatures
 from onkel.estimators.kernel_perceptron import (
     KernelPerceptronClassifier,
     KernelPerceptronRegressor,
 )
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
+from onkel.estimators.llsvm import LLSVMClassifier, LLSVMRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
 from onkel.estimators.nogd import NOGDClassifier, NOGDRegressor
+from onkel.estimators.nystrom_features import NystromFeatures
 from onkel.estimators.ogd import OGDClassifier, OGDRegressor
 from onkel.estimators.projectron import ProjectronClassifier, ProjectronRegressor
 from onkel.estimators.rbp import RBPClassifier, RBPRegressor
@@ -47,14 +50,18 @@ __all__ = [
     "FOGDRegressor",
     "ForgetronClassifier",
     "ForgetronRegressor",
+    "FourierFeatures",
     "KernelPerceptronClassifier",
     "KernelPerceptronRegressor",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "LLSVMClassifier",
+    "LLSVMRegressor",
     "NBSGDClassifier",
     "NBSGDRegressor",
     "NOGDClassifier",
     "NOGDRegressor",
+    "NystromFeatures",
     "OGDClassifier",
     "OGDRegressor",
     "ProjectronClassifier",

@@ -27,6 +27,7 @@ from onkel.features import nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
+from onkel.kernels import Kernel
 from onkel.rates import base
 from onkel.rows import Dense, Sparse, part
 
@@ -48,8 +49,25 @@ class ScoreOverflowError(ArithmeticError):
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def blas() -> ThreadpoolController:
+    """Handle on the threads of BLAS, which would fight with ours."""
     return ThreadpoolController()
+
+
+def order_for(X: Any) -> Literal["C", "F"]:
+    """Memory order of the centres beside these rows; see `onkel.rows`."""
+    return "F" if scipy.sparse.issparse(X) else "C"
+
+
+def rows_of(chunk: Any, dtype: np.dtype) -> Dense | Sparse:
+    """Rows as compiled code takes them."""
+    if scipy.sparse.issparse(chunk):
+        return Sparse(
+            np.require(chunk.data, dtype, ["C", "W"]),
+            np.require(chunk.indices, np.int32, ["C", "W"]),
+            np.require(chunk.indptr, np.int64, ["C", "W"]),
+        )
+    return Dense(np.require(chunk, dtype, ["C", "W"]))
 
 
 class Learner:
@@ -174,6 +192,14 @@ class Learner:
         self.model, self.budget, self.rng.bit_generator.state = state
         self._work = None
 
+    def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
+        """Make an expansion that somebody else has found the model."""
+        self._make_room(len(points))
+        self.head.count = len(points)
+        self.model.points[: len(points)] = points
+        self.model.norms[: len(points)] = norms_of(self.plan.kernel, points)
+        self.model.coef[:, : len(points)] = coef
+
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
         self.head.t += rows
@@ -218,7 +244,7 @@ class Learner:
                 rows = self._rows(X, taken)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
                 size = block_size or self._block_size(learn is not passes.learn)
-                with _blas().limit(limits=1):
+                with blas().limit(limits=1):
                     done = self._learn(
                         learn, rows, y[taken], sample_weight[taken], scores, size
                     )
@@ -244,8 +270,8 @@ class Learner:
         places = coef.shape[1] if width(mapping) else 0
         if coef.shape[1] == 0 or len(out) == 0:
             return out
-        points, norms = self._centers(_order_for(X))
-        with _blas().limit(limits=1), ExitStack() as stack:
+        points, norms = self._centers(order_for(X))
+        with blas().limit(limits=1), ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
@@ -420,15 +446,9 @@ class Learner:
     def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
         """Rows as compiled code takes them, and the centres ordered to match."""
         chunk = X[taken]
-        points = np.asarray(self.model.points, order=_order_for(X))
+        points = np.asarray(self.model.points, order=order_for(X))
         self.model = self.model._replace(points=points)
-        if scipy.sparse.issparse(chunk):
-            return Sparse(
-                np.require(chunk.data, self.dtype, ["C", "W"]),
-                np.require(chunk.indices, np.int32, ["C", "W"]),
-                np.require(chunk.indptr, np.int64, ["C", "W"]),
-            )
-        return Dense(np.require(chunk, self.dtype, ["C", "W"]))
+        return rows_of(chunk, self.dtype)
 
     def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
         """Centres of the answer, and perhaps free slots after them; their norms."""
@@ -441,12 +461,15 @@ class Learner:
         return np.asarray(points, order=order), norms
 
 
+def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
+    """Norms of points, as the kernel keeps them."""
+    norms = np.zeros(len(points), points.dtype)
+    block.norms(kernel, Dense(points), norms)
+    return norms
+
+
 def _copied(state: Any) -> Any:
     """Copy the arrays of a NamedTuple, and of those in it; copy.deepcopy is slower."""
     if isinstance(state, tuple):
         return type(state)(*map(_copied, state))
     return state.copy() if isinstance(state, np.ndarray) else state
-
-
-def _order_for(X: Any) -> Literal["C", "F"]:
-    return "F" if scipy.sparse.issparse(X) else "C"

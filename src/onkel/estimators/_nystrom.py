@@ -1,0 +1,51 @@
+"""Landmarks, and the Nystrom features that they give."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.cluster import KMeans
+
+from onkel.engine.block import kernel_values
+from onkel.engine.learner import norms_of
+from onkel.engine.mapper import Mapper
+from onkel.features import nystrom
+from onkel.features.nystrom import Nystrom
+from onkel.kernels import Kernel
+from onkel.rows import Dense
+
+# As in the paper on LLSVM; more hardly change the landmarks.
+KMEANS_STEPS = 10
+
+
+def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray:
+    """Landmarks of the parameters budget and landmarks, of the precision of X."""
+    count = min(int(estimator.budget), X.shape[0])
+    if estimator.landmarks == "kmeans" and count < X.shape[0]:
+        seed = int(rng.integers(2**31))
+        means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
+        return np.ascontiguousarray(means.cluster_centers_, X.dtype)
+    if estimator.landmarks == "uniform":
+        X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
+    X = X[:count]
+    return np.ascontiguousarray(X.toarray() if scipy.sparse.issparse(X) else X)
+
+
+def mapper_of(
+    estimator: Any, X: Any, kernel: Kernel, rng: np.random.Generator, share: float
+) -> Mapper:
+    """Nystrom features of the parameters budget, rank and landmarks.
+
+    Eigenvalues below that share of the largest are cut.
+    """
+    rank = estimator.budget if estimator.rank is None else estimator.rank
+    if rank > estimator.budget:
+        raise ValueError(
+            f"rank must be at most budget, got rank={rank}, budget={estimator.budget}"
+        )
+    points = landmarks_of(estimator, X, rng)
+    double = points.astype(np.float64)
+    gram = np.empty((len(points), len(points)))
+    kernel_values(kernel, Dense(double), double, norms_of(kernel, double), gram)
+    matrix = nystrom.factor(gram, rank, share).matrix.astype(points.dtype)
+    return Mapper(Nystrom(matrix), kernel, points)

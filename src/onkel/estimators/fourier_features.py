@@ -1,0 +1,101 @@
+"""Random Fourier features, for any linear model.
+
+    z(x) = [cos(omega_j x), sin(omega_j x)] / sqrt(L),  j = 1, ..., L = n_components / 2
+
+with frequencies omega_j from the kernel's Fourier transform, so that <z(x), z(x')> has
+the mean k(x, x'). Their standard deviation for the rbf kernel is sqrt(2 gamma).
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from onkel.engine.mapper import Mapper
+from onkel.estimators._checks import CheckedEstimator
+from onkel.estimators._features import drawn
+from onkel.estimators._parameters import one_of, system
+
+
+@system(kernel=one_of(("rbf", "laplacian")))
+class FourierFeatures(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator
+):
+    """Features whose dot products approximate a kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import FourierFeatures
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> features = FourierFeatures(gamma=0.5, n_components=4000, random_state=0)
+    >>> Z = features.fit_transform(X)
+    >>> squared = ((X[0] - X[1]) ** 2).sum()
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5 * squared)) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 1000,
+        features: str = "fourier",
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.features = features
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the frequencies. Of the rows only width and, for gamma, variance count.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self._check_parameters()
+        X = self._checked_rows(X, reset=True)
+        kernel = self._kernel(X)
+        rng = self._seeds()[2]
+        mapping, self.frequencies_ = drawn(self, X, kernel.gamma, rng)
+        self._mapper = Mapper(mapping, kernel, self.frequencies_)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Map rows to their features.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        features of shape (n_samples, n_components)
+            Cosines, then sines.
+        """
+        check_is_fitted(self)
+        return self._mapper.transform(self._checked_rows(X), self._n_jobs())
+
+    @property
+    def _dtype(self) -> Any:
+        return self.frequencies_.dtype
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)

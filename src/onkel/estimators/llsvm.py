@@ -1,0 +1,193 @@
+"""LLSVM: low-rank linearised support vector machine.
+
+    min_w  1/2 |w|^2 + C sum_i l(<w, z(x_i)>, y_i)
+
+over the Nystrom features of B landmarks,
+
+    z(x) = diag(lambda)^(-1/2) V' k_B(x),    K_BB = V diag(lambda) V',
+
+solved by dual coordinate descent (scikit-learn's LinearSVC and LinearSVR, which are
+LIBLINEAR). The model is an expansion over the landmarks with the coefficients
+V diag(lambda)^(-1/2) w. With all rows as landmarks it is the support vector machine
+without bias.
+
+| symbol | here |
+|---|---|
+| B | budget |
+| C | C, on the sum: 1/(n alpha) |
+
+Deviations: eigenvalues below 1e-5 of the largest are cut, instead of set to 0. All rows
+are solved at once (public code takes chunks, and forgets the dual variables between
+them). Three classes or more: one against the rest. It needs the features of all rows in
+memory, and has no partial_fit.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.svm import LinearSVC, LinearSVR
+
+from onkel import losses, rates, steps
+from onkel.budget.grow import Grow
+from onkel.engine.learner import Learner
+from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.estimators._classifier import BatchClassifier
+from onkel.estimators._nystrom import mapper_of
+from onkel.estimators._parameters import TEXTS, one_of, system
+from onkel.estimators._regressor import BatchRegressor
+
+# Share of the largest eigenvalue below which one is cut.
+SMALLEST_SHARE = 1e-5
+SAYINGS = {
+    **TEXTS,
+    "budget": "Number of landmarks; all rows if there are fewer.",
+    "rank": "Largest number of features, at most the budget; None for the budget.",
+    "max_iter": "Most passes of the solver over the data.",
+    "tol": "The solver stops when the dual is solved to this precision.",
+    "random_state": "Seed of the landmarks and of the solver.",
+}
+
+
+class LowRank(KernelEstimator):
+    """What classifier and regressor have in common: features, then a linear problem."""
+
+    @abstractmethod
+    def _solver(self, **options: Any) -> Any:
+        """Solver of the linear problem, unfitted."""
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return Recipe(losses.make("hinge"), rates.constant(), steps.gradient(), Grow())
+
+    def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
+        kernel = self._kernel(X)
+        plan = self._plan(kernel, self._recipe(len(y)))
+        # Last, because it may draw from the user's generator.
+        order, draws, features = self._seeds()
+        mapper = mapper_of(self, X, kernel, features, SMALLEST_SHARE)
+        solver = self._solver(
+            C=self.C,
+            fit_intercept=False,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+            random_state=int(order.integers(2**31)),
+        )
+        solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
+        weights = np.atleast_2d(solver.coef_)
+        learner = Learner(plan, Grow(), outputs, X.shape[1], X.dtype, draws)
+        learner.adopt(mapper.points, weights @ mapper.mapping.matrix.T)
+        learner.skip(len(y))
+        self._keep(learner, int(np.max(solver.n_iter_)), None)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Nothing: all rows are learnt at once."""
+        raise AttributeError(f"{type(self).__name__} predicts no row before it learns")
+
+
+@system(SAYINGS, loss=one_of(("hinge", "squared_hinge")))
+class LLSVMClassifier(LowRank, BatchClassifier):
+    """Linear support vector machine on the Nystrom features of landmarks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import LLSVMClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = LLSVMClassifier(budget=50, gamma=2.0, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:]))
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        C: float = 1.0,
+        budget: int = 500,
+        rank: int | None = None,
+        landmarks: str = "kmeans",
+        class_weight: dict | str | None = None,
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.budget = budget
+        self.rank = rank
+        self.landmarks = landmarks
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver(self, **options: Any) -> LinearSVC:
+        return LinearSVC(loss=self.loss, dual=True, **options)
+
+
+@system(SAYINGS)
+class LLSVMRegressor(LowRank, BatchRegressor):
+    """Linear support vector regression on the Nystrom features of landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import LLSVMRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = LLSVMRegressor(budget=20, random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> round(float(model.score(X[300:], y[300:])), 2)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        budget: int = 500,
+        rank: int | None = None,
+        landmarks: str = "kmeans",
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.budget = budget
+        self.rank = rank
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solver(self, **options: Any) -> LinearSVR:
+        return LinearSVR(epsilon=self.epsilon, dual=True, **options)

@@ -1,0 +1,118 @@
+"""Nystrom features, for any linear model.
+
+    z(x) = diag(lambda)^(-1/2) V' k_B(x),    K_BB = V diag(lambda) V',
+
+with the kernel values k_B(x) of x and B landmarks. If no eigenvalue is cut, the dot
+products of the landmarks' features are their kernel values.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from onkel.estimators._checks import CheckedEstimator
+from onkel.estimators._nystrom import mapper_of
+from onkel.estimators._parameters import TEXTS, system
+from onkel.features.nystrom import SMALLEST_SHARE
+
+SAYINGS = {
+    **TEXTS,
+    "budget": "Number of landmarks; all rows if there are fewer.",
+    "rank": "Largest number of features, at most the budget; None for the budget.",
+}
+
+
+@system(SAYINGS)
+class NystromFeatures(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator
+):
+    """Features whose dot products approximate a kernel, from landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import NystromFeatures
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> features = NystromFeatures(gamma=0.5, budget=20, landmarks="first").fit(X)
+    >>> Z = features.transform(X[:20])
+    >>> squared = ((X[0] - X[1]) ** 2).sum()
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5 * squared)) < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: int = 500,
+        rank: int | None = None,
+        landmarks: str = "kmeans",
+        kernel: str = "rbf",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.rank = rank
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def landmarks_(self) -> np.ndarray:
+        """Landmarks, shape (at most budget, n_features_in_)."""
+        check_is_fitted(self)
+        return self._mapper.points
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the landmarks, and decompose their Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self._check_parameters()
+        X = self._checked_rows(X, reset=True)
+        kernel = self._kernel(X)
+        rng = self._seeds()[2]
+        self._mapper = mapper_of(self, X, kernel, rng, SMALLEST_SHARE)
+        self._n_features_out = self._mapper.mapping.matrix.shape[1]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Map rows to their features.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        features of shape (n_samples, at most rank)
+            Those of the largest eigenvalues first.
+        """
+        check_is_fitted(self)
+        return self._mapper.transform(self._checked_rows(X), self._n_jobs())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_mapper")
+
+    @property
+    def _dtype(self) -> Any:
+        return self._mapper.points.dtype
