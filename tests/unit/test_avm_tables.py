@@ -82,9 +82,11 @@ def test_the_linear_model_predicts_before_it_learns() -> None:
 
 
 def test_constant_errors() -> None:
-    assert avm.constant_error(small_task()._replace(y=np.array([1, 1, 1, 2]))) == 0.25
+    assert (
+        tuning.constant_error(small_task()._replace(y=np.array([1, 1, 1, 2]))) == 0.25
+    )
     numbers = small_task(regression=True)._replace(y=np.array([0.0, 2.0]))
-    assert avm.constant_error(numbers) == 1.0
+    assert tuning.constant_error(numbers) == 1.0
 
 
 def test_the_radius_is_the_papers_or_has_a_bounded_number_of_cores() -> None:
@@ -176,6 +178,6 @@ def test_mistakes_by_fifths_are_those_of_the_pass() -> None:
     given = {"coverage_radius": 0.5, "gamma": 1.0, "alpha": 1.0}
     order = avm_differences.shuffled(task)
     fifths = avm_differences.by_fifths(task, avm.machine(task, "hinge", **given), order)
-    error, _ = avm.pass_of(task, avm.machine(task, "hinge", **given), order)
+    error, _ = tuning.pass_of(task, avm.machine(task, "hinge", **given), order)
     assert len(fifths) == 5
     assert np.mean(fifths) == pytest.approx(100 * error)

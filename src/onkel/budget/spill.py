@@ -35,7 +35,7 @@ class Spill(NamedTuple):
         """Copy with room for what the model has room for."""
         shape = len(model.diag), width(model.mapping)
         features = np.zeros(shape, model.coef.dtype)
-        features[: len(self.features)] = self.features
+        features[: len(self.features), : self.features.shape[1]] = self.features
         return self._replace(features=features)
 
 

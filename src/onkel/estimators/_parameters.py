@@ -54,7 +54,7 @@ RANGES: dict[str, list[Any]] = {
     "memory_size": [Interval(Integral, 1, MILLION, closed="both")],
     "merge_size": [FROM_ONE],
     "monitor": ["boolean"],
-    "n_components": [Interval(Integral, 2, MILLION, closed="both")],
+    "n_components": [Interval(Integral, 1, MILLION, closed="both")],
     "n_jobs": [
         FROM_ONE,
         Interval(Integral, None, -1, closed="right"),

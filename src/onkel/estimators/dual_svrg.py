@@ -230,3 +230,9 @@ class DualSVRGRegressor(Reduced, WeightedRegressor):
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         return self._recipe_with(losses.make(self.loss))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # With the theory's short steps, two hundred rows are not enough.
+        tags.regressor_tags.poor_score = True
+        return tags

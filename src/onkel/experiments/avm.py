@@ -13,8 +13,6 @@ What avm.json holds already is not run again: delete it to begin anew.
 """
 
 import argparse
-import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,17 +23,27 @@ import onkel
 from onkel.estimators._distances import squared_distances
 from onkel.experiments.online_data import CLASSIFICATION, REGRESSION, Task, task
 from onkel.experiments.report import progress
+from onkel.experiments.tables import (
+    difference,
+    keep,
+    known,
+    markdown,
+    power,
+    spread_of,
+)
 from onkel.experiments.tuning import (
     ALPHAS,
     BATCH,
     BATCH_OF_MANY,
     GAMMAS,
+    LINEAR_PERMUTATIONS,
     Choice,
     choose,
-    error_of,
+    constant_error,
     linear,
     linear_error,
     linear_grid,
+    pass_of,
 )
 
 # Diameters that the paper prints; 1 for its airlines, whose features nycflights has.
@@ -61,8 +69,6 @@ LINEAR = {
     "absolute_error": "epsilon_insensitive",  # with a tube of width 0
     "squared_error": "squared_error",
 }
-# Its calls take far longer than AVM, and its error hardly depends on the order.
-LINEAR_PERMUTATIONS = 3
 # Half-width of the tube, which the paper does not state; targets in [0, 1], or minutes.
 EPSILON = {"casp": 0.01, "cadata": 0.01, "nycflights": 0.1}
 # Mean, standard deviation over ten orders, and size, where the data are the same.
@@ -120,26 +126,6 @@ def radius_of(work: Task) -> float:
     return radius
 
 
-def pass_of(work: Task, model: Any, order: Any) -> tuple[float, float]:
-    """Progressive error of one pass, and its seconds."""
-    X, y = work.X[order], work.y[order]
-    start = time.perf_counter()
-    if work.is_regression:
-        error = error_of(work, onkel.progressive(model, X, y), y)
-    else:
-        onkel.progressive(model, X, y, classes=np.unique(y))
-        error = model.n_mistakes_ / len(y)
-    return error, time.perf_counter() - start
-
-
-def constant_error(work: Task) -> float:
-    """Error of the best constant."""
-    if work.is_regression:
-        return float(work.y.std())
-    _, counts = np.unique(work.y, return_counts=True)
-    return float(1.0 - counts.max() / counts.sum())
-
-
 def measure(work: Task, loss: str, permutations: int, in_order: bool) -> dict[str, Any]:
     """Choose parameters, then predict and learn the rows in several orders."""
     radius = radius_of(work)
@@ -187,21 +173,6 @@ def measure(work: Task, loss: str, permutations: int, in_order: bool) -> dict[st
     return outcome
 
 
-def _spread(values: Sequence[float], factor: float, digits: int) -> str:
-    numbers = factor * np.array(values)
-    deviation = numbers.std(ddof=1) if len(numbers) > 1 else 0.0
-    return f"{numbers.mean():.{digits}f} ± {deviation:.{digits}f}"
-
-
-def _verdict(errors: Sequence[float], published: Any, factor: float) -> str:
-    """Difference from the published mean, in standard deviations of both."""
-    if published is None:
-        return ""
-    numbers = factor * np.array(errors)
-    own = numbers.std(ddof=1) if len(numbers) > 1 else 0.0
-    return f"{(numbers.mean() - published[0]) / np.hypot(own, published[1]):+.1f}"
-
-
 def _row(name: str, loss: str, outcome: dict[str, Any]) -> list[str]:
     regression = loss in LOSSES[True]
     digits = 2 if not regression or outcome["constant"] > 1 else 4
@@ -212,20 +183,19 @@ def _row(name: str, loss: str, outcome: dict[str, Any]) -> list[str]:
     if same is None and shown is not None:
         paper += ", other rows"
     parameters = outcome["parameters"]
-    gamma, alpha = np.log2([parameters["gamma"], parameters["alpha"]]).astype(int)
     return [
         name,
         loss,
         f"{outcome['rows']:,}",
         f"{outcome['radius']:.3g}",
-        f"2^{gamma}",
-        f"2^{alpha}/n",
+        power(parameters, "gamma"),
+        power(parameters, "alpha", "/n"),
         f"{np.mean(outcome['sizes']):.0f}",
-        _spread(outcome["errors"], factor, digits),
+        spread_of(outcome["errors"], factor, digits),
         paper,
-        _verdict(outcome["errors"], same, factor),
+        difference(outcome["errors"], same, factor),
         f"{factor * outcome['constant']:.{digits}f}",
-        _spread(outcome["linear"], factor, digits),
+        spread_of(outcome["linear"], factor, digits),
         f"{np.mean(outcome['seconds']):.2f}",
     ]
 
@@ -249,9 +219,7 @@ def table(outcomes: dict[tuple[str, str], Any]) -> str:
             if (loss in LOSSES[True]) == regression
         ]
         if rows:
-            lines += [f"### {title}", ""]
-            cells = [list(HEADS), ["---"] * len(HEADS), *rows]
-            lines += ["| " + " | ".join(row) + " |" for row in cells] + [""]
+            lines += [f"### {title}", "", *markdown(HEADS, rows)]
     for (name, loss), outcome in outcomes.items():
         if "in_order" in outcome:
             lines.append(
@@ -259,14 +227,6 @@ def table(outcomes: dict[tuple[str, str], Any]) -> str:
                 f"(linear SGD {100 * outcome['linear_in_order']:.2f} %).  "
             )
     return "\n".join(lines) + "\n"
-
-
-def known(path: Path) -> dict[tuple[str, str], Any]:
-    """Results of earlier runs."""
-    if not path.exists():
-        return {}
-    numbers = json.loads(path.read_text())
-    return {tuple(key.split("/")): outcome for key, outcome in numbers.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -306,8 +266,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 in_order=name == "poker-lsn",
             )
             # After every run: the last ones take long.
-            numbers = {"/".join(key): outcome for key, outcome in outcomes.items()}
-            (options.output / "avm.json").write_text(json.dumps(numbers, indent=1))
+            keep(outcomes, options.output / "avm.json")
             (options.output / "avm.md").write_text(table(outcomes))
     print((options.output / "avm.md").read_text())
     print(f"Linear SGD learns in batches of {BATCH}, poker of {BATCH_OF_MANY}.")

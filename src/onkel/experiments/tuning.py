@@ -10,6 +10,7 @@ is the progressive one of the 80 %, for all models.
 """
 
 import itertools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
+import onkel
 from onkel.experiments.online_data import Task
 
 HELD_OUT, SPLITS = 0.2, 3
@@ -26,6 +28,8 @@ ALPHAS = tuple(2.0**k for k in range(-4, 17, 2))
 # Rows that the linear model predicts, then learns, at a time: row by row the calls
 # would cost far more than the model. More where there are many classes, each a model.
 BATCH, BATCH_OF_MANY, MANY = 32, 256, 8
+# Its calls take far longer than our models, and its error hardly depends on the order.
+LINEAR_PERMUTATIONS = 3
 
 
 class Choice(NamedTuple):
@@ -40,6 +44,26 @@ def error_of(task: Task, predicted: np.ndarray, y: np.ndarray) -> float:
     if task.is_regression:
         return float(np.sqrt(np.mean((predicted - y) ** 2)))
     return float(np.mean(predicted != y))
+
+
+def pass_of(task: Task, model: Any, order: Any) -> tuple[float, float]:
+    """Progressive error of one pass, and its seconds."""
+    X, y = task.X[order], task.y[order]
+    start = time.perf_counter()
+    if task.is_regression:
+        error = error_of(task, onkel.progressive(model, X, y), y)
+    else:
+        onkel.progressive(model, X, y, classes=np.unique(y))
+        error = model.n_mistakes_ / len(y)
+    return error, time.perf_counter() - start
+
+
+def constant_error(task: Task) -> float:
+    """Error of the best constant."""
+    if task.is_regression:
+        return float(task.y.std())
+    _, counts = np.unique(task.y, return_counts=True)
+    return float(1.0 - counts.max() / counts.sum())
 
 
 def choose(
