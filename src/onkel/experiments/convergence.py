@@ -60,9 +60,10 @@ PAPERS = {"memory_size": MEMORY, "snapshot_period": PERIOD}
 SYMBOLS = {"memory_size": "memory m", "snapshot_period": "period n"}
 FILES = {"memory_size": "dualsvrg_m.png", "snapshot_period": "dualsvrg_n.png"}
 OWN, HINGE = "its own loss", "hinge"
+TITLES = {OWN: "each with its own loss", HINGE: "both with the hinge"}
 POINTS = 200  # of a curve
 FIRST = 20  # rows, before which a mean says nothing
-COLOURS = ("#CC6677", "#882255", "#4477AA", "#88CCEE")
+COLOURS = ("#CC6677", "#332288", "#117733", "#88CCEE")
 
 
 def parameters_of(work: Task, system: str, results: Results) -> dict[str, Any]:
@@ -190,7 +191,7 @@ def convergence_picture(outcomes: dict[str, Any]) -> Figure:
                 runs = [run[loss] for run in outcome["objective"][label]]
                 _band(panel, seen, np.array(runs).T, colour, label=label)
             panel.set(xscale="log", yscale="log", xlabel="rows seen")
-            panel.set_title(f"{name}: mean loss so far, {loss}")
+            panel.set_title(f"{name}: {TITLES[loss]}")
             panel.grid(alpha=0.3)
             _plain(panel.xaxis)
             _plain(panel.yaxis)
@@ -222,7 +223,7 @@ def sweep_picture(outcomes: dict[str, Any], setting: str) -> Figure:
         right.set(title=f"{name}: time for a pass", ylabel="seconds")
         for panel in panels:
             panel.set_xscale("log")
-            panel.set_ylim(bottom=0)
+            panel.set_ylim(0, 1.1 * panel.dataLim.ymax)
             panel.axvline(PAPERS[setting], color="grey", lw=1, ls=":")
             panel.grid(alpha=0.3)
             _plain(panel.xaxis)
