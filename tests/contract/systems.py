@@ -24,6 +24,8 @@ BOUNDED = {"budget": BUDGET}
 REMOVAL = {"maintenance": "removal"}
 # Cells so large that some hundred rows share a dozen cores.
 COVER = {"coverage_radius": 1.2}
+FOURIER = {"n_components": 20}
+REDUCED = {"eta0": 0.4, "alpha": 0.02, "memory_size": 9, "snapshot_period": 13}
 
 
 class System(NamedTuple):
@@ -72,6 +74,16 @@ class System(NamedTuple):
         return self.name.startswith("AVM")
 
     @property
+    def explicit(self) -> bool:
+        """Whether the model has explicit features besides centres, or instead."""
+        return self.accepts("n_components")
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether an update changes more than the coefficients of a centre or two."""
+        return self.name.startswith(("FOGD", "DualSVRG", "NOGD"))
+
+    @property
     def averaged(self) -> bool:
         """Whether the answer is a mean of iterates."""
         return "average" in self.parameters
@@ -111,6 +123,16 @@ CLASSIFIERS = {
     "avm": System(
         "AVMClassifier", {**PEGASOS, **COVER, "approx_beta": 3.0, "approx_rho": 0.7}
     ),
+    "fogd": System("FOGDClassifier", {**CONSTANT, **FOURIER}),
+    "nogd": System("NOGDClassifier", {**BOUNDED, **CONSTANT, "rank": 5}),
+    "dual-sgd": System(
+        "DualSGDClassifier", {**BOUNDED, **PEGASOS, **FOURIER, "merge_size": 4}
+    ),
+    "dual-svrg": System("DualSVRGClassifier", {**BOUNDED, **REDUCED, **FOURIER}),
+    "dual-svrg-c": System(
+        "DualSVRGClassifier",
+        {**REDUCED, **FOURIER, **COVER, "oracle": "coverage"},
+    ),
 }
 
 REGRESSORS = {
@@ -138,6 +160,14 @@ REGRESSORS = {
         {**PEGASOS, **COVER, "max_core": BUDGET, "average": "poly"},
         True,
     ),
+    "fogd-r": System("FOGDRegressor", {**CONSTANT, **FOURIER}, True),
+    "nogd-r": System("NOGDRegressor", {**BOUNDED, **CONSTANT}, True),
+    "dual-sgd-r": System(
+        "DualSGDRegressor", {**BOUNDED, **PEGASOS, **FOURIER, "merge_size": 4}, True
+    ),
+    "dual-svrg-r": System(
+        "DualSVRGRegressor", {**REDUCED, **FOURIER, "oracle": "always_move"}, True
+    ),
 }
 
 SYSTEMS = CLASSIFIERS | REGRESSORS
@@ -145,7 +175,7 @@ SYSTEMS = CLASSIFIERS | REGRESSORS
 RANDOM = ("rbp", "bogd", "bogd++", "nbsgd", "avm", "rbp-r", "bogd-r", "nbsgd-r")
 COUNTERS = (
     *("t_", "n_updates_", "n_maintenance_", "n_mistakes_", "n_iter_"),
-    *("model_size_", "n_cores_", "n_absorbed_"),
+    *("model_size_", "n_cores_", "n_absorbed_", "phase_"),
 )
 
 
@@ -177,16 +207,23 @@ def scores(model: Any, X: Any) -> np.ndarray:
     return getattr(model, "decision_function", model.predict)(X)
 
 
+def weights(model: Any) -> np.ndarray:
+    """Coefficients of explicit features, where there are any."""
+    return getattr(model, "feature_coef_", np.zeros((0, 0)))
+
+
 def goes_on_alike(model: Any, twin: Any, X: Any, y: Any) -> None:
     """Two models learn further rows to the same bits: nothing that matters differs."""
     assert model.t_ == twin.t_
     np.testing.assert_array_equal(model.dual_coef_, twin.dual_coef_)
     np.testing.assert_array_equal(model.support_vectors_, twin.support_vectors_)
+    np.testing.assert_array_equal(weights(model), weights(twin))
     np.testing.assert_array_equal(
         onkel.progressive(model, X, y), onkel.progressive(twin, X, y)
     )
     np.testing.assert_array_equal(model.dual_coef_, twin.dual_coef_)
     np.testing.assert_array_equal(model.support_vectors_, twin.support_vectors_)
+    np.testing.assert_array_equal(weights(model), weights(twin))
     for counter in COUNTERS:
         assert getattr(model, counter, None) == getattr(twin, counter, None)
     # Also the draws still to come.
