@@ -36,8 +36,8 @@ ORDERS = {
 in_each_order = pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 LOSS_BASED = [name for name, system in CLASSIFIERS.items() if system.weighted]
 LOG_LOSS = ["ogd", "bogd", "bogd++", "sgd", "bsgd", "bsgd-ball", "nbsgd", "avm"]
-# The answer of the others is not the last iterate, and past ones are in it, or an update
-# changes all of it (see test_features.py).
+# The answer of the others is not the last iterate, and past ones are in it, or every
+# update changes all of it (see test_features.py).
 LAST = [
     name
     for name, system in CLASSIFIERS.items()

@@ -257,9 +257,8 @@ def test_fitted_attributes_have_their_shapes_and_types(
     model.fit(X, y)
     outputs = 1 if system.regressor else 4
     size = model.model_size_
-    largest = (system.parameters.get("budget") or ROWS) + (
-        0 if system.bounded else ROWS
-    )
+    largest = system.parameters.get("budget") or ROWS
+    largest += 0 if system.bounded else ROWS
     assert (0 if system.explicit else 1) <= size <= largest
     assert model.support_vectors_.shape == (size, FEATURES)
     assert model.support_vectors_.dtype == dtype
@@ -340,8 +339,10 @@ def test_the_expansion_gives_the_scores(
     shape = {} if system.explicit else {"degree": 2, "coef0": 0.5}
     model = system.make(kernel=kernel, gamma=0.3, **shape)
     model.fit(form(X), y)
-    K = KERNELS[kernel](X, model.support_vectors_)
-    wanted = (K @ model.dual_coef_.T).squeeze()
+    wanted: Any = 0.0
+    if model.model_size_:  # scikit-learn's kernels refuse an empty list of centres
+        K = KERNELS[kernel](X, model.support_vectors_)
+        wanted = (K @ model.dual_coef_.T).squeeze()
     if system.explicit:
         wanted = wanted + (features_of(model, X) @ model.feature_coef_.T).squeeze()
     size = np.abs(wanted).max()
