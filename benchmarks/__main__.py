@@ -8,7 +8,7 @@ from rich.console import Console
 from onkel.data.catalogue import DataNotFoundError
 
 NAMES = (
-    *("learn_vs_predict", "keeping", "merging", "covering"),
+    *("learn_vs_predict", "keeping", "merging", "covering", "features"),
     *("csr", "cold_start", "memory"),
 )
 
