@@ -16,6 +16,9 @@ from onkel.rows import Dense
 
 # As in the paper on LLSVM; more hardly change the landmarks.
 KMEANS_STEPS = 10
+# Rows a landmark that k-means gets to see: means of more would be no better, and it
+# would take longer than everything else.
+KMEANS_ROWS = 50
 
 
 def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray:
@@ -23,6 +26,8 @@ def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray
     count = min(int(estimator.budget), X.shape[0])
     if estimator.landmarks == "kmeans" and count < X.shape[0]:
         seed = int(rng.integers(2**31))
+        if X.shape[0] > KMEANS_ROWS * count:
+            X = X[np.sort(rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False))]
         means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
         return np.ascontiguousarray(means.cluster_centers_, X.dtype)
     if estimator.landmarks == "uniform":

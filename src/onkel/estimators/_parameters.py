@@ -146,8 +146,8 @@ TEXTS = {
         "(gamma <x,z> + coef0)^degree, or linear <x,z>."
     ),
     "landmarks": (
-        'Which points. "kmeans": the centres of k-means. "uniform": rows at random. '
-        '"first": the first rows.'
+        'Which points. "kmeans": the centres of k-means (on at most 50 rows for each). '
+        '"uniform": rows at random. "first": the first rows.'
     ),
     "lazy_core": (
         "Whether only rows with an update may become cores; False for all, as in the "

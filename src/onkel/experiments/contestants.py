@@ -31,7 +31,7 @@ class Result:
     name: str
     model: str  # with its parameters, as one would write it down
     mistakes: np.ndarray  # shape (rows,): whether a row was predicted wrong
-    size: int | None = None  # None where it has no meaning, as below
+    size: int | None = None  # centres and features; None where it has no meaning
     budget: int | None = None
     updates: int | None = None
     seconds: float | None = None  # of the fastest repetition
@@ -99,6 +99,9 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
             "Projectron": {},
             "Projectron++": {"aggressive": True},
         },
+        "DualSGD": {"DualSGD": pegasos},
+        # the step of the other systems with a constant rate; the theory's is tiny
+        "DualSVRG": {"DualSVRG": pegasos | {"eta0": 0.5}},
         "KernelSGD": {"KernelSGD": pegasos},
         "NBSGD": {"NBSGD": pegasos | fading},
     }
@@ -165,13 +168,17 @@ def compete(name: str, model: Any, stream: Stream) -> Result:
     run(slice(WARM_UP_ROWS))
     (fitted, scores), seconds = _timed(run)
     parameters = model.get_params()
+    features = parameters.get("n_components", 0)
+    budget = parameters.get("budget", parameters.get("max_core"))
+    if features:
+        budget = features + (budget or 0)
     best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
     return Result(
         name,
         " ".join(repr(model).split()),
         mistakes=classes[best.astype(int)] != y,
-        size=fitted.model_size_,
-        budget=parameters.get("budget", parameters.get("max_core")),
+        size=fitted.model_size_ + features,
+        budget=budget,
         updates=fitted.n_updates_,
         seconds=seconds,
     )
