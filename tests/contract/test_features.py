@@ -115,7 +115,7 @@ def test_bad_parameters_are_named_and_change_nothing(
     model.set_params(**bad)
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
-    with pytest.raises(ValueError, match=next(iter(bad))):
+    with pytest.raises(ValueError, match="|".join(bad)):
         model.partial_fit(X[100:], y[100:])
     goes_on_alike(model.set_params(**good), twin, X[100:], y[100:])
 
@@ -222,6 +222,19 @@ def test_bad_rows_are_refused_by_transformers(name: str) -> None:
     np.testing.assert_array_equal(model.transform(X), before)
 
 
+@each_transformer
+def test_refused_rows_of_another_width_leave_a_transformer_as_it_was(name: str) -> None:
+    X, _ = rows(ROWS)
+    model = transformer(name).fit(X)
+    before = model.transform(X)
+    spoilt = X[:, :2].copy()
+    spoilt[7, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN in row 7, column 1"):
+        model.fit(spoilt)
+    assert model.n_features_in_ == 3
+    np.testing.assert_array_equal(model.transform(X), before)
+
+
 # ---- the frequencies -----------------------------------------------------------------
 
 
@@ -279,7 +292,9 @@ def test_frequencies_and_features_are_those_of_the_transformer(
     Z = features.transform(form(X))
     np.testing.assert_allclose(Z, expressed(model, X), atol=1e-13)
     wanted = Z @ model.feature_coef_.T
-    wanted += rbf_kernel(X, model.support_vectors_, gamma=0.5) @ model.dual_coef_.T
+    if model.model_size_:
+        K = rbf_kernel(X, model.support_vectors_, gamma=0.5)
+        wanted += K @ model.dual_coef_.T
     np.testing.assert_allclose(scores(model, form(X)), wanted[:, 0], atol=1e-12)
 
 
@@ -359,27 +374,25 @@ def test_the_features_of_a_row_do_not_depend_on_the_others(name: str) -> None:
 
 
 @every
-@in_both_formats
-def test_one_input_is_enough(name: str, form: Callable) -> None:
+def test_one_input_is_enough(name: str) -> None:
     system = EVERY[name]
     X, f = rows(ROWS)
     X = X[:, :1]
     y = f if system.regressor else (np.sin(2 * X[:, 0]) > 0.3).astype(int)
-    model = system.make().fit(form(X), y)
+    model = system.make().fit(X, y)
     assert model.support_vectors_.shape == (model.model_size_, 1)
-    assert np.isfinite(scores(model, form(X))).all()
+    assert np.isfinite(scores(model, X)).all()
     if not system.regressor:
-        assert model.score(form(X), y) > 0.6
+        assert model.score(X, y) > 0.6
     if system.accepts("features"):
-        ring = system.make(features="orthogonal").fit(form(X), y)
+        ring = system.make(features="orthogonal").fit(X, y)
         assert ring.frequencies_.shape == (10, 1)
 
 
 @each_transformer
-@in_both_formats
-def test_one_input_is_enough_for_transformers(name: str, form: Callable) -> None:
+def test_one_input_is_enough_for_transformers(name: str) -> None:
     X = rows(ROWS)[0][:, :1]
-    Z = transformer(name).fit_transform(form(X))
+    Z = transformer(name).fit_transform(X)
     assert Z.shape[0] == ROWS and np.isfinite(Z).all()
 
 
@@ -419,7 +432,7 @@ def test_nogd_that_stays_in_phase_one_says_so_in_fit_only() -> None:
         assert f"only {model.n_updates_} rows" in text and f"budget={ROWS}" in text
         assert model.phase_ == 1
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.filterwarnings("error", message=".*first phase")
             stream = system.make(budget=ROWS).partial_fit(X, y)
             system.make().fit(X, y)
         assert stream.phase_ == 1
@@ -504,7 +517,8 @@ def test_the_row_that_brings_a_label_has_the_scores_of_before(
     if name == "nogd":
         assert model.phase_ == 2
     for arrival in ARRIVALS[2:]:
-        model.partial_fit(X[model.t_ : arrival], y[model.t_ : arrival])
+        if model.t_ < arrival:
+            model.partial_fit(X[model.t_ : arrival], y[model.t_ : arrival])
         old, row = model.classes_, slice(arrival, arrival + 1)
         before = model.decision_function(X[row])[0]
         found = onkel.progressive(model, X[row], y[row])[0]

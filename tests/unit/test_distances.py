@@ -99,6 +99,7 @@ def faced(
     slots = size
     work = Workspace(
         kernel=np.zeros(count * slots, dtype),
+        room=np.zeros(0, dtype),
         norms=np.zeros(count, dtype),
         diag=np.zeros(count, dtype),
         pending=np.full(1, -1),

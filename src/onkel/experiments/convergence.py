@@ -62,7 +62,7 @@ FILES = {"memory_size": "dualsvrg_m.png", "snapshot_period": "dualsvrg_n.png"}
 OWN, HINGE = "its own loss", "hinge"
 TITLES = {OWN: "each with its own loss", HINGE: "both with the hinge"}
 POINTS = 200  # of a curve
-FIRST = 20  # rows, before which a mean says nothing
+FIRST = 200  # rows, before which a mean says little
 COLOURS = ("#CC6677", "#332288", "#117733", "#88CCEE")
 
 

@@ -2,11 +2,11 @@
 
     python -m onkel.experiments.dual_svrg_differences
 
-prints, for one random order each, how far a pass comes with each step, FOGD with no
-more features than DualSVRG, and with its steps in the unit of public code, what other
-alphas, two classes, a longer stream and larger cells do, and errors on a test part.
-gamma, alpha and steps are those that `onkel.experiments.dual_svrg` chose: out of its
-results, or chosen here in the same way.
+prints, for one random order each, how far a pass comes with each step, what going back
+to the mean of the models costs, FOGD with no more features than DualSVRG, and with its
+steps in the unit of public code, what other alphas, two classes, a longer stream and
+larger cells do, and errors on a test part. gamma, alpha and steps are those that
+`onkel.experiments.dual_svrg` chose: out of its results, or chosen here in the same way.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from onkel.experiments.avm_differences import LONG, by_fifths, shuffled
 from onkel.experiments.convergence import parameters_of
@@ -23,6 +24,7 @@ from onkel.experiments.dual_svrg import (
     ETAS,
     FEATURES,
     LINEAR,
+    PERIOD,
     STEPS,
     SYSTEMS,
     machine,
@@ -54,6 +56,29 @@ def how_far_a_pass_comes(results: Results) -> None:
             print(
                 f"{name}, DualSVRG-H-AM, step {step:.2g}: {np.mean(fifths):.2f} %, "
                 f"first fifth {fifths[0]:.2f} %, last {fifths[-1]:.2f} %"
+            )
+
+
+def going_back_to_the_mean(results: Results) -> None:
+    """Compare FOGD with DualSVRG that goes back to the mean of its models, or not.
+
+    In a period of one row the mean is the model itself.
+    """
+    for name in ("w8a", "cod-rna", "ijcnn1"):
+        work = task(name)
+        order = shuffled(work)
+        for step in (STEPS[0], 0.5):
+            reduced = tuned(work, STEPPED, results, eta0=step)
+            plain = machine(work, "FOGD", gamma=reduced.gamma, eta0=step).set_params(
+                loss=reduced.loss, n_components=FEATURES
+            )
+            rates = [mistakes(work, plain, order)]
+            for period in (1, PERIOD):
+                model = clone(reduced).set_params(snapshot_period=period)
+                rates.append(mistakes(work, model, order))
+            print(
+                f"{name}, {reduced.loss}, step {step:.2g}: FOGD {rates[0]}, "
+                f"DualSVRG-H-AM {rates[1]} with n = 1, {rates[2]} with n = {PERIOD}"
             )
 
 
@@ -169,6 +194,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     results = known(parser.parse_args(argv).results)
     for measurement in (
         how_far_a_pass_comes,
+        going_back_to_the_mean,
         larger_cells,
         on_a_test_part,
         longer_stream,
