@@ -493,6 +493,37 @@ def test_the_features_of_phase_two_are_those_of_the_landmarks() -> None:
         np.testing.assert_allclose(Z, np.abs(vectors * np.sqrt(values)), atol=1e-9)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("block_size", [1, 64])
+def test_the_switch_is_an_update_like_any_other(classes: int, block_size: int) -> None:
+    # With all eigenvalues, and seen from the landmarks, nothing is lost by it.
+    X, y = data(NOGD, ROWS, classes=classes)
+    given = {"rank": BUDGET, "alpha": 0.0, "block_size": block_size}
+    model, twin = NOGD.make(**given), NOGD.make(**given)
+    while model.__dict__.get("_learner") is None or model.phase_ == 1:
+        t = model.t_ if hasattr(model, "t_") else 0
+        if t:
+            twin = copy.deepcopy(model)
+        model.partial_fit(X[t : t + 1], y[t : t + 1], classes=np.arange(classes))
+    landmarks, row = model.support_vectors_, X[t : t + 1]
+    np.testing.assert_array_equal(landmarks, twin.support_vectors_)
+    assert twin.phase_ == 1 and twin.model_size_ == BUDGET
+    k = rbf_kernel(landmarks, row, gamma=0.5)[:, 0]
+    before, f = twin.decision_function(landmarks), twin.decision_function(row)[0]
+    if classes == 2:
+        wanted = before + 0.4 * (2 * y[t] - 1) * k
+    else:
+        wanted = before.copy()
+        runner_up = np.where(np.arange(classes) == y[t], -np.inf, f).argmax()
+        wanted[:, y[t]] += 0.4 * k
+        wanted[:, runner_up] -= 0.4 * k
+    np.testing.assert_allclose(model.decision_function(landmarks), wanted, atol=1e-8)
+    # And all at once is the same.
+    whole = NOGD.make(**given)
+    whole.partial_fit(X[: t + 1], y[: t + 1], classes=np.arange(classes))
+    np.testing.assert_allclose(whole.decision_function(landmarks), wanted, atol=1e-8)
+
+
 # ---- labels that arrive late ---------------------------------------------------------
 
 LATE = {
@@ -1027,6 +1058,19 @@ def test_landmarks_are_what_their_name_says(make: Callable, form: Callable) -> N
     assert np.abs(means - kmeans.support_vectors_).max() < 0.5
     for model in (first, uniform, kmeans):
         assert model.model_size_ == BUDGET
+
+
+def test_no_row_is_a_landmark_twice() -> None:
+    X = np.random.default_rng(0).normal(size=(BUDGET + 2, 3))
+    for seed in range(5):
+        found = onkel.NystromFeatures(
+            budget=BUDGET, landmarks="uniform", gamma=0.5, random_state=seed
+        ).fit(X)
+        places = [
+            int(np.flatnonzero((X == x).all(axis=1))[0]) for x in found.landmarks_
+        ]
+        # In the order of the rows.
+        assert places == sorted(set(places)) and len(places) == BUDGET
 
 
 def test_dense_and_sparse_rows_give_the_same_machine() -> None:

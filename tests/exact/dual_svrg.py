@@ -91,6 +91,7 @@ def run(
     alpha: float = 1e-2,
     memory_size: int = 100,
     snapshot_period: int = 100,
+    reset: bool = True,
     budget: int = 100,
     coverage_radius: float = 1.0,
     max_core: int | None = None,
@@ -188,7 +189,7 @@ def run(
             for past in stored:
                 total = add(total, past)
             u = scaled(1 / snapshot_period, total)
-            w = u
+            w = u if reset else w
             checkpoints.append(u)
 
         trace.n_updates += learns

@@ -39,6 +39,7 @@ ORACLES: dict[str, dict[str, Any]] = {
     "eager": {"oracle": "coverage", "coverage_radius": 1.0, "lazy_core": False},
     "capped": {"oracle": "coverage", "coverage_radius": 0.7, "max_core": 9},
     "always-move": {"oracle": "always_move"},
+    "no-reset": {"oracle": "budget", "budget": BUDGET, "reset": False},
 }
 SMOOTH = ("smooth_hinge", "squared_error", "log_loss", "squared_hinge")
 

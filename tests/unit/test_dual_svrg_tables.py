@@ -240,7 +240,7 @@ def test_differences(
     dual_svrg_differences.other_alphas(results)
     dual_svrg_differences.going_back_to_the_mean(results)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 + 8 + 6 + 6
+    assert len(lines) == 5 + 8 + 12 + 6
     moved = [float(line.split(": ")[1].split(" %")[0]) for line in lines[5:9]]
     assert moved == sorted(moved)
-    assert lines[18].startswith("covtype, alpha 2^16/n: ")
+    assert lines[18].startswith("covtype, DualSVRG-H-B, alpha 2^16/n: ")

@@ -66,6 +66,15 @@ class ReducedPlan(NamedTuple):
     rate: Rate  # constant; nothing shrinks by itself
     ball: bool  # never
     period: int
+    reset: bool  # whether the model goes back to the mean at a checkpoint
+
+
+class Change(NamedTuple):
+    """What a step changes in one output: slopes of the row, and of the one it ousts."""
+
+    enter: float  # at the checkpoint
+    leave: float  # of the old row, at the checkpoint
+    own: float  # at the model
 
 
 class Memory(NamedTuple):
@@ -294,10 +303,65 @@ def _take_checkpoint(plan: ReducedPlan, memory: Memory, model: Model, f: Any) ->
         for j in range(size):
             mean = memory.total[o, j] / plan.period
             memory.checkpoint[o, j] = mean
-            model.coef[o, j] = mean
             memory.total[o, j] = 0
+            if plan.reset:
+                model.coef[o, j] = mean
     memory.ledger[0].steps = 0
     _refresh(plan, memory, model, f)
+
+
+@primitive
+def _step(
+    plan: ReducedPlan,
+    memory: Memory,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    o: int,
+    slot: int,
+    change: Change,
+) -> None:
+    """Move one output's coefficients; the memory's place for row t has its old row."""
+    size, start = model.head[0].count, width(model.mapping)
+    ledger, number = memory.ledger[0], model.coef.dtype.type
+    shrink = 1.0 / (1.0 + plan.rate.eta0 * plan.rate.alpha)
+    reach = shrink * plan.rate.eta0
+    enter, leave = change.enter, change.leave
+    own = reach * (enter - change.own)
+    w, total, gradient = model.coef[o], memory.total[o], memory.gradient[o]
+    old = memory.entries[ledger.place].slot
+    if leave != 0.0 and old != NO_SLOT:
+        gradient[old] -= number(leave)
+        leave = 0.0
+    if slot != NO_SLOT:
+        gradient[slot] += number(enter)
+        w[slot] += number(own / shrink)
+        enter = own = 0.0
+    mean = number(-reach / ledger.length)
+    _advance(
+        w[:start],
+        total[:start],
+        gradient[:start],
+        ahead.kernel[t, :start],
+        memory.values[ledger.place, :start],
+        (number(enter), number(leave), number(shrink), number(own), mean),
+    )
+    cores = slice(start, size)
+    _advance_cores(w[cores], total[cores], gradient[cores], number(shrink), mean)
+
+
+@primitive
+def _remember(memory: Memory, model: Model, ahead: LookAhead, t: int) -> None:
+    """Put the values of row t in the memory, and the row if cores may yet come."""
+    size, ledger = model.head[0].count, memory.ledger[0]
+    place = ledger.place
+    memory.entries[place].known = size
+    values, kept = ahead.kernel[t, :size], memory.values[place, :size]
+    for j in range(size):
+        kept[j] = values[j]
+    if size - width(model.mapping) < memory.limit:
+        spread_out(ahead.rows, t, memory.points[place])
+    ledger.place = place + 1 if place + 1 < len(memory.entries) else 0
 
 
 @walks(ReducedPlan)
@@ -317,9 +381,7 @@ def walk(
     It stops before a row whose score or slope is not a finite number.
     """
     head, ledger = model.head[0], memory.ledger[0]
-    outputs, start = model.coef.shape[0], width(model.mapping)
-    number = model.coef.dtype.type
-    eta, shrink = plan.rate.eta0, 1.0 / (1.0 + plan.rate.eta0 * plan.rate.alpha)
+    outputs, number = model.coef.shape[0], model.coef.dtype.type
     then = memory.scores
     for t in range(len(y)):
         finite = True
@@ -341,55 +403,19 @@ def walk(
             slot = head.count
             insert(model, ahead, t, Update(0, -1, 0.0))
             foresee(model, ahead, t)
-        size = head.count
-        values = ahead.kernel[t, :size]
-        place = ledger.place
-        entry, kept = memory.entries[place], memory.values[place, :size]
+        entry = memory.entries[ledger.place]
         full = ledger.length == len(memory.entries)
         ledger.length += not full
-        share = shrink * eta / ledger.length
         for o in range(outputs):
-            enter, own = _moved(at_u, slope_u, o), _moved(at_w, slope_w, o)
-            own = shrink * eta * (enter - own)
-            leave = _of_entry(entry, o) if full else 0.0
-            w, gradient = model.coef[o], memory.gradient[o]
-            if leave != 0.0 and entry.slot != NO_SLOT:
-                gradient[entry.slot] -= number(leave)
-                leave = 0.0
-            if slot != NO_SLOT:
-                gradient[slot] += number(enter)
-                w[slot] += number(own / shrink)
-                enter = own = 0.0
-            factors = (
-                number(enter),
-                number(leave),
-                number(shrink),
-                number(own),
-                number(-share),
+            change = Change(
+                _moved(at_u, slope_u, o),
+                _of_entry(entry, o) if full else 0.0,
+                _moved(at_w, slope_w, o),
             )
-            _advance(
-                w[:start],
-                memory.total[o, :start],
-                gradient[:start],
-                values[:start],
-                kept[:start],
-                factors,
-            )
-            _advance_cores(
-                w[start:size],
-                memory.total[o, start:size],
-                gradient[start:size],
-                number(shrink),
-                number(-share),
-            )
+            _step(plan, memory, model, ahead, t, o, slot, change)
         entry.y, entry.weight, entry.slope = y[t], sample_weight[t], slope_u
         entry.up, entry.down, entry.slot = at_u.up, at_u.down, slot
-        entry.known = size
-        for j in range(size):
-            kept[j] = values[j]
-        if size - start < memory.limit:  # cores may come that want to be compared
-            spread_out(ahead.rows, t, memory.points[place])
-        ledger.place = place + 1 if place + 1 < len(memory.entries) else 0
+        _remember(memory, model, ahead, t)
         ledger.steps += 1
         if ledger.steps == plan.period:
             _take_checkpoint(plan, memory, model, f)

@@ -1,6 +1,5 @@
 """What all systems share: a recipe, a learner, and the loop over passes."""
 
-import contextlib
 import copy
 import math
 from abc import ABC, abstractmethod
@@ -97,28 +96,16 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator, ABC):
         X = self._checked_rows(X)
         return self._learner.score(X, self._n_jobs())
 
-    # ---- checks
+    def _snapshot(self) -> Any:
+        learner: Learner | None = self.__dict__.get("_learner")
+        return None if learner is None else (learner, learner.snapshot())
 
-    @contextlib.contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Undo everything if a check fails, or learning does."""
-        before = dict(self.__dict__)
-        learner: Learner | None = before.get("_learner")
-        state = () if learner is None else learner.snapshot()
-        seed = self.random_state
-        drawn = seed.get_state() if isinstance(seed, np.random.RandomState) else None
-        try:
-            yield
-        except BaseException:
-            if learner is not None:
-                learner.restore(state)
-            if drawn is not None:
-                seed.set_state(drawn)
-            # scikit-learn still has to find the callbacks that it must tear down
-            kept = {k: v for k, v in self.__dict__.items() if "callback" in k}
-            self.__dict__.clear()
-            self.__dict__.update(before | kept)
-            raise
+    def _restore(self, state: Any) -> None:
+        if state is not None:
+            learner, before = state
+            learner.restore(before)
+
+    # ---- checks
 
     def _learning_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)

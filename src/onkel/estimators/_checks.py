@@ -1,9 +1,11 @@
 """What all estimators share: checks of parameters and rows, gamma, seeds."""
 
+import contextlib
 import functools
 import inspect
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import joblib
@@ -79,6 +81,31 @@ class CheckedEstimator(BaseEstimator):
         ):
             self._validate_params()
             self._checked_parameters = values
+
+    @contextlib.contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Undo everything if a check fails, or learning does."""
+        before, state = dict(self.__dict__), self._snapshot()
+        seed = self.random_state
+        drawn = seed.get_state() if isinstance(seed, np.random.RandomState) else None
+        try:
+            yield
+        except BaseException:
+            self._restore(state)
+            if drawn is not None:
+                seed.set_state(drawn)
+            # scikit-learn still has to find the callbacks that it must tear down
+            kept = {k: v for k, v in self.__dict__.items() if "callback" in k}
+            self.__dict__.clear()
+            self.__dict__.update(before | kept)
+            raise
+
+    def _snapshot(self) -> Any:
+        """Copy what learning changes in place; what is replaced needs no copy."""
+        return None
+
+    def _restore(self, state: Any) -> None:
+        """Put back what a snapshot holds."""
 
     @property
     def _dtype(self) -> Any:

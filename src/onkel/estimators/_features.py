@@ -51,7 +51,7 @@ class Featured(KernelEstimator):
         learner = self._fitted()
         mapping = learner.model.mapping
         count = mapping.size // 2 if isinstance(mapping, Fourier) else 0
-        return np.ascontiguousarray(learner.model.points[:count])
+        return np.array(learner.model.points[:count], order="C")
 
     @property
     def feature_coef_(self) -> np.ndarray:

@@ -67,6 +67,7 @@ RANGES: dict[str, list[Any]] = {
     "projection_threshold": [NOT_NEGATIVE],
     "random_state": ["random_state"],
     "rank": [FROM_ONE, None],
+    "reset": ["boolean"],
     "sampling": [StrOptions({"uniform", "weighted"})],
     "selection": [StrOptions({"permutation", "uniform", "acf"})],
     "shuffle": ["boolean"],
@@ -211,6 +212,7 @@ TEXTS = {
     ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
     "rank": ("Number of Nystrom features, at most the budget; None for a fifth of it."),
+    "reset": "Whether the model goes back to that mean at a checkpoint.",
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
     "selection": (
         'Order of the visits. "permutation": every row once an epoch. "uniform": at '
@@ -220,7 +222,7 @@ TEXTS = {
     "smoothing": "Width of the quadratic part of smooth_hinge.",
     "snapshot_period": (
         "Rows between two checkpoints, at which the mean of the models since the last "
-        "becomes the model."
+        "is taken."
     ),
     "suffix_fraction": 'Part of all iterates that average="suffix" is the mean of.',
     "t0": "Offset of the rate 1/(alpha (t + t0)); tames the first steps.",

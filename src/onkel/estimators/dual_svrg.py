@@ -32,7 +32,8 @@ reverse; a core is nearer if the distance is less than the radius (the paper: at
 and only rows with a slope at w become cores (lazy_core=False: all, as in the paper).
 With max_core, which the paper has not, rows move to the features once there are so
 many. The smoothness of log_loss is 1/4, the paper's bound is 1. The theory asks for
-n >= 180 M/alpha, which no experiment meets: eta0 is worth tuning.
+n >= 180 M/alpha, which no experiment meets: eta0 is worth tuning. Going back to the
+mean halves the step in effect; reset=False leaves w alone, as the authors' code does.
 """
 
 from typing import Any
@@ -86,7 +87,7 @@ class Reduced(Featured):
 
     def _plan(self, kernel: Kernel, recipe: Recipe) -> ReducedPlan:
         period = int(self.snapshot_period)
-        return ReducedPlan(kernel, recipe.loss, recipe.rate, False, period)
+        return ReducedPlan(kernel, recipe.loss, recipe.rate, False, period, self.reset)
 
 
 @system(
@@ -122,6 +123,7 @@ class DualSVRGClassifier(Reduced, LossClassifier):
         features: str = "fourier",
         memory_size: int = 100,
         snapshot_period: int = 100,
+        reset: bool = True,
         eta0: float | None = None,
         alpha: float = 1e-4,
         smoothing: float = 0.5,
@@ -145,6 +147,7 @@ class DualSVRGClassifier(Reduced, LossClassifier):
         self.features = features
         self.memory_size = memory_size
         self.snapshot_period = snapshot_period
+        self.reset = reset
         self.eta0 = eta0
         self.alpha = alpha
         self.smoothing = smoothing
@@ -196,6 +199,7 @@ class DualSVRGRegressor(Reduced, WeightedRegressor):
         features: str = "fourier",
         memory_size: int = 100,
         snapshot_period: int = 100,
+        reset: bool = True,
         eta0: float | None = None,
         alpha: float = 1e-4,
         kernel: str = "rbf",
@@ -217,6 +221,7 @@ class DualSVRGRegressor(Reduced, WeightedRegressor):
         self.features = features
         self.memory_size = memory_size
         self.snapshot_period = snapshot_period
+        self.reset = reset
         self.eta0 = eta0
         self.alpha = alpha
         self.kernel = kernel

@@ -68,12 +68,13 @@ class FourierFeatures(
         self
             The fitted transformer.
         """
-        self._check_parameters()
-        X = self._checked_rows(X, reset=True)
-        kernel = self._kernel(X)
-        rng = self._seeds()[2]
-        mapping, self.frequencies_ = drawn(self, X, kernel.gamma, rng)
-        self._mapper = Mapper(mapping, kernel, self.frequencies_)
+        with self._unchanged_on_error():
+            self._check_parameters()
+            X = self._checked_rows(X, reset=True)
+            kernel = self._kernel(X)
+            rng = self._seeds()[2]
+            mapping, self.frequencies_ = drawn(self, X, kernel.gamma, rng)
+            self._mapper = Mapper(mapping, kernel, self.frequencies_)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

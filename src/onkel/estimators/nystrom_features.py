@@ -86,12 +86,13 @@ class NystromFeatures(
         self
             The fitted transformer.
         """
-        self._check_parameters()
-        X = self._checked_rows(X, reset=True)
-        kernel = self._kernel(X)
-        rng = self._seeds()[2]
-        self._mapper = mapper_of(self, X, kernel, rng, SMALLEST_SHARE)
-        self._n_features_out = self._mapper.mapping.matrix.shape[1]
+        with self._unchanged_on_error():
+            self._check_parameters()
+            X = self._checked_rows(X, reset=True)
+            kernel = self._kernel(X)
+            rng = self._seeds()[2]
+            self._mapper = mapper_of(self, X, kernel, rng, SMALLEST_SHARE)
+            self._n_features_out = self._mapper.mapping.matrix.shape[1]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
