@@ -573,7 +573,13 @@ def test_nystrom_features_are_no_longer_than_the_kernel_allows(
         features = onkel.NystromFeatures(
             budget=60, landmarks="first", gamma=gamma, kernel=kernel
         )
-        Z = features.fit_transform(X)
+        try:
+            Z = features.fit_transform(X)
+        except ValueError as error:
+            # In single precision nothing is left of the distances.
+            assert "nothing but rounding" in str(error)
+            assert gamma * shift**2 * np.finfo(dtype).eps > 0.05
+            continue
         assert (Z.astype(np.float64) ** 2).sum(axis=1).max() < 1.1
 
 

@@ -721,12 +721,15 @@ def test_a_memory_that_is_not_full_is_relabelled_alike(outputs: int) -> None:
 
 @pytest.mark.parametrize("length", [1, 3, 4, 5, 7])
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_a_checkpoint_takes_all_slopes_anew(outputs: int, length: int) -> None:
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_checkpoint_takes_all_slopes_anew(
+    outputs: int, length: int, reset: bool
+) -> None:
     memory = remembered(outputs, seed=2, length=length)
     count, period = WIDE + 3, 5
     loss = losses.make("log_loss")
     rate = rates.constant(0.1, 0.01)
-    plan = svrg.ReducedPlan(RBF, loss, rate, False, period)
+    plan = svrg.ReducedPlan(RBF, loss, rate, False, period, reset)
     model = allocate(outputs, 12, 2, np.float64, reads.Nothing)
     model = model._replace(mapping=Fourier(WIDE))
     model.head[0].count = count
@@ -737,7 +740,7 @@ def test_a_checkpoint_takes_all_slopes_anew(outputs: int, length: int) -> None:
     total = memory.total.copy()
     svrg._take_checkpoint(plan, memory, model, np.zeros(outputs))
     np.testing.assert_array_equal(memory.checkpoint, total / period)
-    np.testing.assert_array_equal(model.coef, total / period)
+    np.testing.assert_array_equal(model.coef, total / period if reset else 0.0)
     assert not memory.total.any()
     assert memory.ledger[0].steps == 0
     for i in range(length):

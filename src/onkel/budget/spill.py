@@ -33,7 +33,8 @@ class Spill(NamedTuple):
 
     def resized(self, model: Model) -> "Spill":
         """Copy with room for what the model has room for."""
-        shape = len(model.diag), width(model.mapping)
+        wide = width(model.mapping)
+        shape = len(model.diag) - wide, wide
         features = np.zeros(shape, model.coef.dtype)
         features[: len(self.features), : self.features.shape[1]] = self.features
         return self._replace(features=features)

@@ -1,6 +1,5 @@
 """Phase 1: the kernel values of a block with the centres, and scores from them."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,12 @@ from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel, diagonal, transform
 from onkel.rows import compare, measure, part
+
+LARGEST_DOUBLE = float(np.finfo(np.float64).max)
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
+# What is learnt from a row must still be a number when it is added up for others, which
+# nobody may come to see.
+HEADROOM = 2.0**-20
 
 
 class Workspace(NamedTuple):
@@ -146,12 +151,18 @@ def fill(
 
 
 @primitive
+def largest_score(coef: Any) -> float:
+    """Beyond this a score or an update counts as infinite, in that precision."""
+    return HEADROOM * (LARGEST_DOUBLE if coef.itemsize == 8 else LARGEST_SINGLE)
+
+
+@primitive
 def score_row(
     model: Model, ahead: LookAhead, t: int, scale: float, f: Any, out: Any
 ) -> bool:
-    """Score row t, raw scores into `ahead`; whether all are finite in `out`."""
+    """Score row t, raw scores into `ahead`; whether all are far from infinite."""
     values = ahead.kernel[t, : model.head[0].count]
-    finite = True
+    limit, small = largest_score(model.coef), True
     for o in range(len(f)):
         coef = model.coef[o]
         total = coef.dtype.type(0)
@@ -160,8 +171,8 @@ def score_row(
         ahead.raw[o] = total
         f[o] = scale * total
         out[o] = f[o]
-        finite &= math.isfinite(out[o])
-    return finite
+        small &= abs(f[o]) < limit
+    return small
 
 
 @jit

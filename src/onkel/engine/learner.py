@@ -264,7 +264,7 @@ class Learner:
         mapping = self.model.mapping
         if isinstance(mapping, Nystrom):
             # As an expansion over the landmarks, which needs no features.
-            mapping, coef = Absent(), self.coef
+            mapping, coef = Absent(), self.coef if coef is None else coef
         elif coef is None:
             coef = self._answer
         places = coef.shape[1] if width(mapping) else 0
@@ -351,26 +351,32 @@ class Learner:
             )
             done += learnt
             if self.head.halted:
-                self._become_linear(part(rows, done - 1, done))
+                if not self._become_linear(part(rows, done - 1, done)):
+                    return done - 1
             elif self._has_room(min(block_size, len(y) - done)):
                 break
         return done
 
-    def _become_linear(self, row: Dense | Sparse) -> None:
+    def _become_linear(self, row: Dense | Sparse) -> bool:
         """Turn an expansion over landmarks into a model linear in their features.
 
-        Then make the update of the row that has been waiting for it.
+        Then make the update of the row that has been waiting for it. False if the
+        landmarks' kernel values overflow.
         """
         model, budget, dtype = self.model, self.budget, self.dtype
         assert isinstance(budget, Landmarks)
         size, pending = int(self.head.count), budget.ledger[0]
         points = np.ascontiguousarray(model.points[:size], np.float64)
-        norms = model.norms[:size].astype(np.float64)
+        norms = norms_of(self.plan.kernel, points)
         gram = np.empty((size, size))
         block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
         known = np.empty((1, size), dtype)
         block.kernel_values(self.plan.kernel, row, model.points, model.norms, known)
-        matrix, transfer = nystrom.factor(gram, budget.rank)
+        if not np.isfinite(gram).all():
+            return False
+        noise = nystrom.noise_of(self.plan.kernel, model.norms[:size])
+        share = nystrom.share_of(noise, nystrom.SMALLEST_SHARE)
+        matrix, transfer = nystrom.factor(gram, budget.rank, share)
         features = known[0] @ matrix
         coef = np.zeros_like(model.coef)
         coef[:, : len(transfer)] = model.coef[:, :size] @ transfer.T
@@ -385,6 +391,7 @@ class Learner:
         self.head.count = len(transfer)
         self.head.halted = 0
         self._work = None
+        return True
 
     def _slots(self, rows: int) -> int:
         return slots_for(int(self.head.count), rows, self.largest_size)

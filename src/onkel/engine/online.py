@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from onkel.averages import tick
 from onkel.budget.dispatch import absorb
 from onkel.compiled import inner
-from onkel.engine.block import score_row
+from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, fold, foresee, rescale
 from onkel.kernels import Kernel
@@ -58,12 +58,12 @@ def walk(
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
-    It stops before a row whose score or update is not a finite number.
+    It stops before a row whose score or update is close to infinite.
     """
-    head = model.head[0]
+    head, limit = model.head[0], largest_score(model.coef)
     for t in range(len(y)):
         scale = head.factor * base(plan.rate, head.t)
-        finite = score_row(model, ahead, t, scale, f, scores[t])
+        small = score_row(model, ahead, t, scale, f, scores[t])
         verdict = judge(plan.loss, f, y[t])
         now = head.t + 1
         factor = head.factor * decay(plan.rate, now)
@@ -71,8 +71,9 @@ def walk(
         weight = propose(
             plan.step, plan.loss, verdict, step, ahead.diag[t], sample_weight[t]
         )
+        small &= abs(weight) * base(plan.rate, now) < limit
         weight /= factor
-        if not (finite and math.isfinite(model.coef.dtype.type(weight))):
+        if not (small and abs(weight) < limit):
             return t
         tick(model.average, model.coef, head.count, scale)
         head.t = now

@@ -16,13 +16,13 @@ Cores never leave nor move, so the values of a row in memory stay true; those wi
 that came after it are computed when a checkpoint asks for them.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onkel.compiled import inner, primitive
 from onkel.distances import face, nearest
+from onkel.engine.block import largest_score
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, foresee, insert
 from onkel.features.dispatch import width
@@ -66,7 +66,7 @@ class ReducedPlan(NamedTuple):
     rate: Rate  # constant; nothing shrinks by itself
     ball: bool  # never
     period: int
-    reset: bool  # whether the model goes back to the mean at a checkpoint
+    reset: bool = True  # whether the model goes back to the mean at a checkpoint
 
 
 class Change(NamedTuple):
@@ -378,22 +378,23 @@ def walk(
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
-    It stops before a row whose score or slope is not a finite number.
+    It stops before a row whose score or slope is close to infinite.
     """
     head, ledger = model.head[0], memory.ledger[0]
-    outputs, number = model.coef.shape[0], model.coef.dtype.type
-    then = memory.scores
+    outputs, then = model.coef.shape[0], memory.scores
+    limit = largest_score(model.coef)
+    longest = limit / max(plan.rate.eta0, 1.0)
     for t in range(len(y)):
-        finite = True
+        small = True
         for o in range(outputs):
             values = ahead.kernel[t, : head.count]
             f[o], then[o] = _two_scores(model.coef[o], memory.checkpoint[o], values)
             scores[t, o] = f[o]
-            finite &= math.isfinite(scores[t, o]) and math.isfinite(then[o])
+            small &= abs(f[o]) < limit and abs(then[o]) < limit
         at_w, at_u = judge(plan.loss, f, y[t]), judge(plan.loss, then, y[t])
         slope_w = at_w.slope * sample_weight[t]
         slope_u = at_u.slope * sample_weight[t]
-        if not (finite and math.isfinite(number(slope_w) + number(slope_u))):
+        if not (small and abs(slope_w) < longest and abs(slope_u) < longest):
             return t
         head.t += 1
         head.mistakes += at_w.mistake

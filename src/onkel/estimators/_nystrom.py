@@ -1,12 +1,14 @@
 """Landmarks, and the Nystrom features that they give."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
-from onkel.engine.block import kernel_values
+from onkel.engine.block import kernel_values, largest_score
 from onkel.engine.learner import norms_of
 from onkel.engine.mapper import Mapper
 from onkel.features import nystrom
@@ -28,8 +30,12 @@ def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray
         seed = int(rng.integers(2**31))
         if X.shape[0] > KMEANS_ROWS * count:
             X = X[np.sort(rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False))]
-        means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
-        return np.ascontiguousarray(means.cluster_centers_, X.dtype)
+        means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
+        with warnings.catch_warnings():
+            # Of fewer distinct rows than landmarks: then there are fewer landmarks.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            centers = means.fit(X).cluster_centers_
+        return np.ascontiguousarray(np.unique(centers, axis=0), X.dtype)
     if estimator.landmarks == "uniform":
         X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
     X = X[:count]
@@ -41,7 +47,7 @@ def mapper_of(
 ) -> Mapper:
     """Nystrom features of the parameters budget, rank and landmarks.
 
-    Eigenvalues below that share of the largest are cut.
+    Eigenvalues below that share of the largest are cut, and those that are rounding.
     """
     rank = estimator.budget if estimator.rank is None else estimator.rank
     if rank > estimator.budget:
@@ -52,5 +58,18 @@ def mapper_of(
     double = points.astype(np.float64)
     gram = np.empty((len(points), len(points)))
     kernel_values(kernel, Dense(double), double, norms_of(kernel, double), gram)
-    matrix = nystrom.factor(gram, rank, share).matrix.astype(points.dtype)
+    if not np.abs(gram).max() < largest_score(points):
+        raise ValueError(
+            "The kernel values of the landmarks overflow. Scale the features, for "
+            "example with StandardScaler, or choose a smaller gamma or degree."
+        )
+    noise = nystrom.noise_of(kernel, norms_of(kernel, points))
+    if noise > 1.0:
+        raise ValueError(
+            f"In {points.dtype} the kernel values of these rows are nothing but "
+            "rounding, because they lie so far from the origin. Centre the features, "
+            "for example with StandardScaler, or give them as float64."
+        )
+    factor = nystrom.factor(gram, rank, nystrom.share_of(noise, share))
+    matrix = factor.matrix.astype(points.dtype)
     return Mapper(Nystrom(matrix), kernel, points)

@@ -53,6 +53,12 @@ class FourierFeatures(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """Frequencies, shape (n_components / 2, n_features_in_)."""
+        check_is_fitted(self)
+        return self._mapper.points.copy()
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies. Of the rows only width and, for gamma, variance count.
 
@@ -73,8 +79,8 @@ class FourierFeatures(
             X = self._checked_rows(X, reset=True)
             kernel = self._kernel(X)
             rng = self._seeds()[2]
-            mapping, self.frequencies_ = drawn(self, X, kernel.gamma, rng)
-            self._mapper = Mapper(mapping, kernel, self.frequencies_)
+            mapping, frequencies = drawn(self, X, kernel.gamma, rng)
+            self._mapper = Mapper(mapping, kernel, frequencies)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -93,10 +99,13 @@ class FourierFeatures(
         check_is_fitted(self)
         return self._mapper.transform(self._checked_rows(X), self._n_jobs())
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_mapper")
+
     @property
     def _dtype(self) -> Any:
-        return self.frequencies_.dtype
+        return self._mapper.points.dtype
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components)
+        return self._mapper.mapping.size

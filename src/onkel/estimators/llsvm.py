@@ -23,10 +23,13 @@ memory, and has no partial_fit.
 """
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.utils._param_validation import Interval
 
 from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
@@ -34,11 +37,15 @@ from onkel.engine.learner import Learner
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._nystrom import mapper_of
-from onkel.estimators._parameters import TEXTS, one_of, system
+from onkel.estimators._parameters import POSITIVE, TEXTS, one_of, system
 from onkel.estimators._regressor import BatchRegressor
 
 # Share of the largest eigenvalue below which one is cut.
 SMALLEST_SHARE = 1e-5
+# Share of the largest weight that stands for none.
+SMALLEST_WEIGHT = 1e-100
+# Passes that LIBLINEAR can count.
+PASSES = [Interval(Integral, 1, 2**31 - 1, closed="both")]
 SAYINGS = {
     **TEXTS,
     "budget": "Number of landmarks; all rows if there are fewer.",
@@ -73,6 +80,9 @@ class LowRank(KernelEstimator):
             verbose=self.verbose,
             random_state=int(order.integers(2**31)),
         )
+        if self._loses_a_class(y, weight):
+            # LIBLINEAR drops rows of weight 0, and complains if that drops a class.
+            weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
         solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
         weights = np.atleast_2d(solver.coef_)
         learner = Learner(plan, Grow(), outputs, X.shape[1], X.dtype, draws)
@@ -80,13 +90,23 @@ class LowRank(KernelEstimator):
         learner.skip(len(y))
         self._keep(learner, int(np.max(solver.n_iter_)), None)
 
+    def _loses_a_class(self, y: np.ndarray, weight: np.ndarray | None) -> bool:
+        if weight is None or not is_classifier(self):
+            return False
+        return len(np.unique(y[weight > 0])) < len(np.unique(y))
+
     @property
     def n_mistakes_(self) -> int:
         """Nothing: all rows are learnt at once."""
         raise AttributeError(f"{type(self).__name__} predicts no row before it learns")
 
 
-@system(SAYINGS, loss=one_of(("hinge", "squared_hinge")))
+@system(
+    SAYINGS,
+    loss=one_of(("hinge", "squared_hinge")),
+    max_iter=PASSES,
+    tol=[POSITIVE],
+)
 class LLSVMClassifier(LowRank, BatchClassifier):
     """Linear support vector machine on the Nystrom features of landmarks.
 
@@ -140,7 +160,7 @@ class LLSVMClassifier(LowRank, BatchClassifier):
         return LinearSVC(loss=self.loss, dual=True, **options)
 
 
-@system(SAYINGS)
+@system(SAYINGS, max_iter=PASSES, tol=[POSITIVE])
 class LLSVMRegressor(LowRank, BatchRegressor):
     """Linear support vector regression on the Nystrom features of landmarks.
 

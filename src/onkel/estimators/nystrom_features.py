@@ -69,7 +69,7 @@ class NystromFeatures(
     def landmarks_(self) -> np.ndarray:
         """Landmarks, shape (at most budget, n_features_in_)."""
         check_is_fitted(self)
-        return self._mapper.points
+        return self._mapper.points.copy()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks, and decompose their Gram matrix.

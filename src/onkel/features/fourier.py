@@ -54,7 +54,8 @@ def draw(
     """
     shape = count // 2, inputs
     if kernel == "laplacian":
-        return gamma * rng.standard_cauchy(shape)
+        with np.errstate(over="ignore"):  # the caller has to clip
+            return gamma * rng.standard_cauchy(shape)
     spread = math.sqrt(2.0) * math.sqrt(gamma)  # 2 gamma might overflow
     if not orthogonal:
         return spread * rng.standard_normal(shape)

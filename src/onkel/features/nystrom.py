@@ -20,11 +20,15 @@ import numpy as np
 import scipy.linalg
 
 from onkel.features.dispatch import expresses, widths
-from onkel.kernels import Kernel, transform
+from onkel.kernels import Kernel, Kind, transform
 from onkel.rows import compare
 
-# Share of the largest eigenvalue below which one is rounding.
-SMALLEST_SHARE = 1e-10
+# Share of the largest eigenvalue below which one is rounding, and the largest share
+# that is ever cut.
+SMALLEST_SHARE, LARGEST_SHARE = 1e-10, 0.5
+# Error of a kernel value in units of its precision, and by how much eigenvalues have to
+# exceed what such errors are magnified to: |z(x)|^2 must stay near k(x, x).
+ULPS, MARGIN = 4.0, 100.0
 
 
 class Nystrom(NamedTuple):
@@ -38,6 +42,23 @@ class Factor(NamedTuple):
 
     matrix: np.ndarray  # shape (landmarks, rank): from weights to coefficients
     transfer: np.ndarray  # shape (rank, landmarks): from coefficients to weights
+
+
+def noise_of(kernel: Kernel, norms: np.ndarray) -> float:
+    """Error of the kernel values of points with these norms.
+
+    That of the rbf kernel is about gamma |x|^2 units: the distance is a difference of
+    squared norms.
+    """
+    noise = ULPS * float(np.finfo(norms.dtype).eps)
+    if kernel.kind == Kind.RBF:
+        noise *= max(kernel.gamma * float(norms.max()), 1.0)
+    return noise
+
+
+def share_of(noise: float, share: float) -> float:
+    """Share of the largest eigenvalue below which one is rounding; at least `share`."""
+    return min(max(share, MARGIN * noise * noise), LARGEST_SHARE)
 
 
 def factor(gram: np.ndarray, rank: int, share: float = SMALLEST_SHARE) -> Factor:
