@@ -573,14 +573,11 @@ def test_nystrom_features_are_no_longer_than_the_kernel_allows(
         features = onkel.NystromFeatures(
             budget=60, landmarks="first", gamma=gamma, kernel=kernel
         )
-        try:
-            Z = features.fit_transform(X)
-        except ValueError as error:
-            # In single precision nothing is left of the distances.
-            assert "nothing but rounding" in str(error)
-            assert gamma * shift**2 * np.finfo(dtype).eps > 0.05
-            continue
-        assert (Z.astype(np.float64) ** 2).sum(axis=1).max() < 1.1
+        Z = features.fit_transform(X)
+        # Where nothing is left of the distances, kernel values are anything up to 1,
+        # and features still bounded.
+        lost = gamma * shift**2 * np.finfo(dtype).eps > 1.0
+        assert (Z.astype(np.float64) ** 2).sum(axis=1).max() < (10.0 if lost else 1.1)
 
 
 @in_both_precisions

@@ -64,12 +64,6 @@ def mapper_of(
             "example with StandardScaler, or choose a smaller gamma or degree."
         )
     noise = nystrom.noise_of(kernel, norms_of(kernel, points))
-    if noise > 1.0:
-        raise ValueError(
-            f"In {points.dtype} the kernel values of these rows are nothing but "
-            "rounding, because they lie so far from the origin. Centre the features, "
-            "for example with StandardScaler, or give them as float64."
-        )
     factor = nystrom.factor(gram, rank, nystrom.share_of(noise, share))
     matrix = factor.matrix.astype(points.dtype)
     return Mapper(Nystrom(matrix), kernel, points)
