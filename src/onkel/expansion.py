@@ -1,4 +1,4 @@
-"""Expansion: what the model is, and the only ways to change it.
+"""Expansion: what the model is, and how strategies may change it.
 
     f(x) = scale * sum_j coef[:, j] k(c_j, x),    scale = factor * base(t)
 
@@ -14,7 +14,7 @@ and strategies see kernel values, never features.
 | spread    | a multiple of a vector is added to one output's coefficients | centres |
 | add       | one coefficient changes                 | 1                          |
 | bequeath  | a centre takes over a share of another's coefficients | outputs      |
-| pour      | the features take over what a centre stands for | outputs x features |
+| pour      | explicit features take over what a centre stands for | outputs x these |
 | insert    | row t becomes a centre                  | features x rows to come    |
 | drop      | centre j leaves, the last takes its slot| features + rows to come    |
 | replace   | drop and insert in one: row t takes slot j | features x rows to come |
@@ -70,7 +70,8 @@ class Model(NamedTuple):
 
     head: Any  # shape (1,), of HEAD
     coef: Any  # shape (outputs, capacity), raw: without scale
-    points: Any  # shape (capacity, features): the centres, ordered as in onkel.rows
+    points: Any  # shape (capacity, features): the centres, ordered as in onkel.rows;
+    # in the slots of explicit features their frequencies, or the landmarks
     norms: Any  # shape (capacity,): theirs, as the kernel keeps them
     diag: Any  # shape (capacity,): k(c, c)
     birth: Any  # shape (capacity,): the row number at which a centre came
@@ -87,7 +88,7 @@ class LookAhead(NamedTuple):
     rows: Any  # the block, one of onkel.rows
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,): k(x_t, x_t)
-    kernel: Any  # shape (rows, slots): k(x_t, c_j)
+    kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
     pending: Any  # shape (1,): the slot that `foresee` has to fill, or -1
     point: Any  # shape (features,): the centre in that slot
     other: Any  # shape (features,), room for another point
@@ -279,7 +280,7 @@ def pour(model: Model, p: int, shares: Any) -> None:
 
 @primitive
 def column(model: Model, ahead: LookAhead, t: int) -> Any:
-    """k(c_j, x_t) for all centres."""
+    """Values of row t for all slots: its features, then k(c_j, x_t)."""
     return ahead.kernel[t, : model.head[0].count]
 
 

@@ -1,4 +1,4 @@
-"""Nothing to keep or drop: the model is linear in its features (FOGD).
+"""Nothing to keep or drop: the model is linear in its features (FOGD, and NOGD in phase 2).
 
 An update moves the weights of all features, each by its value at the row.
 """

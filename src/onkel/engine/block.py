@@ -1,4 +1,4 @@
-"""Phase 1: the kernel values of a block with the centres, and scores from them."""
+"""Phase 1: a block's features and kernel values with the centres, and scores."""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ from onkel.rows import compare, measure, part
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
-# What is learnt from a row must still be a number when it is added up for others, which
-# nobody may come to see.
+# Scores and updates beyond this share of the largest number count as infinite: sums of
+# many of them must still be finite, and nobody checks those.
 HEADROOM = 2.0**-20
 
 
@@ -193,6 +193,7 @@ def kernel_values(
     own = np.empty(len(out), out.dtype)
     measure(kernel, rows, 0, len(out), own)
     size = out.shape[1]
+    # Without features no room is needed, and any array will do.
     evaluate(Absent(0), kernel, rows, 0, len(out), points, norms, size, own, own, out)
 
 

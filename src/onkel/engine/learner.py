@@ -41,7 +41,7 @@ CACHED_VALUES = 64 * 1024
 
 
 class ScoreOverflowError(ArithmeticError):
-    """A score is no longer a finite number; `row` could not be learnt."""
+    """A score or an update is close to infinite; `row` could not be learnt."""
 
     def __init__(self, row: int) -> None:
         super().__init__(row)

@@ -19,7 +19,7 @@ def _express(
     kernel: Kernel,
     rows: Any,
     share: Any,  # (start, stop)
-    points: Any,  # shape (points, features), ordered as in onkel.rows
+    points: Any,  # shape (points, inputs), ordered as in onkel.rows
     norms: Any,
     places: int,  # of the room that a row needs
     out: Any,  # shape (rows, features)
@@ -42,7 +42,7 @@ class Mapper:
     mapping, kernel
         The map, and the kernel that it stands for.
     points
-        Shape (points, features).
+        Shape (points, inputs).
     """
 
     def __init__(self, mapping: Any, kernel: Kernel, points: np.ndarray) -> None:

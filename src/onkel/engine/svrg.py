@@ -3,8 +3,8 @@
     v = (g(w) - g(u)) z(x_t) + mean over the memory of g_i(u) z(x_i)
     w <- (w - eta v) / (1 + eta alpha)
 
-w is the model, u the mean of the last `period` models at a checkpoint, g the slope of
-the loss, and z(x) stands for a centre's own coefficient if x is a core, else for the
+w is the model, u the mean of the `period` models before the last checkpoint, g the slope
+of the loss, and z(x) stands for a centre's own coefficient if x is a core, else for the
 features of x. The oracle says which.
 
 The sum over the memory changes by the row that enters and the row that leaves, so a
@@ -30,7 +30,7 @@ from onkel.kernels import Kernel, between
 from onkel.losses import Loss
 from onkel.rates import Rate
 from onkel.rows import spread_out
-from onkel.tasks import Verdict, judge
+from onkel.tasks import judge
 
 NO_SLOT = -1
 # Rows of the memory that a checkpoint visits at a time: their values stay in the first
@@ -64,7 +64,7 @@ class ReducedPlan(NamedTuple):
     kernel: Kernel
     loss: Loss
     rate: Rate  # constant; nothing shrinks by itself
-    ball: bool  # never
+    ball: bool  # never; the learner asks every plan
     period: int
     reset: bool = True  # whether the model goes back to the mean at a checkpoint
 
@@ -203,18 +203,11 @@ def _advance_cores(w: Any, total: Any, gradient: Any, shrink: Any, mean: Any) ->
 
 
 @primitive
-def _moved(verdict: Verdict, slope: float, output: int) -> float:
-    """Part of a slope that concerns an output."""
-    if output == verdict.up:
+def _part(slope: float, pair: Any, output: int) -> float:
+    """Part of a slope that concerns an output; `pair` has the outputs that move."""
+    if output == pair.up:
         return slope
-    return -slope if output == verdict.down else 0.0
-
-
-@primitive
-def _of_entry(entry: Any, output: int) -> float:
-    if output == entry.up:
-        return entry.slope
-    return -entry.slope if output == entry.down else 0.0
+    return -slope if output == pair.down else 0.0
 
 
 @primitive
@@ -286,7 +279,7 @@ def _refresh(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
             entry.slope = verdict.slope * entry.weight
             entry.up, entry.down = verdict.up, verdict.down
             for o in range(outputs):
-                change = _of_entry(entry, o)
+                change = _part(entry.slope, entry, o)
                 some[o, i] = change
                 if entry.slot != NO_SLOT:
                     memory.gradient[o, entry.slot] += change
@@ -409,9 +402,9 @@ def walk(
         ledger.length += not full
         for o in range(outputs):
             change = Change(
-                _moved(at_u, slope_u, o),
-                _of_entry(entry, o) if full else 0.0,
-                _moved(at_w, slope_w, o),
+                _part(slope_u, at_u, o),
+                _part(entry.slope, entry, o) if full else 0.0,
+                _part(slope_w, at_w, o),
             )
             _step(plan, memory, model, ahead, t, o, slot, change)
         entry.y, entry.weight, entry.slope = y[t], sample_weight[t], slope_u

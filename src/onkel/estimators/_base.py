@@ -96,6 +96,8 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator, ABC):
         X = self._checked_rows(X)
         return self._learner.score(X, self._n_jobs())
 
+    # ---- checks
+
     def _snapshot(self) -> Any:
         learner: Learner | None = self.__dict__.get("_learner")
         return None if learner is None else (learner, learner.snapshot())
@@ -104,8 +106,6 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator, ABC):
         if state is not None:
             learner, before = state
             learner.restore(before)
-
-    # ---- checks
 
     def _learning_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel.estimators._base import KernelEstimator
+from onkel.estimators._parameters import TEXTS
 from onkel.features import fourier
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
@@ -13,6 +14,13 @@ from onkel.kernels import Kernel
 
 # Kernels with explicit features: Fourier features, or the rows themselves.
 EXPLICIT = ("rbf", "laplacian", "linear")
+KERNEL = "rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), or linear <x,z>."
+# Of transformers, which know no streams.
+WIDTH = (
+    'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over the '
+    "median squared distance."
+)
+SAYINGS = {**TEXTS, "kernel": KERNEL}
 
 
 def drawn(
@@ -46,7 +54,7 @@ class Featured(KernelEstimator):
         """Frequencies of the features, shape (n_components / 2, n_features_in_).
 
         Features are cos(X @ frequencies_.T), then sin of the same, over
-        sqrt(n_components / 2).
+        sqrt(n_components / 2). With the linear kernel there are none.
         """
         learner = self._fitted()
         mapping = learner.model.mapping

@@ -23,6 +23,16 @@ KMEANS_STEPS = 10
 KMEANS_ROWS = 50
 
 
+def checked_rank(estimator: Any, default: int) -> int:
+    """Rank of the parameters, which the budget limits."""
+    rank = default if estimator.rank is None else int(estimator.rank)
+    if rank > estimator.budget:
+        raise ValueError(
+            f"rank must be at most budget, got rank={rank}, budget={estimator.budget}"
+        )
+    return rank
+
+
 def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray:
     """Landmarks of the parameters budget and landmarks, of the precision of X."""
     count = min(int(estimator.budget), X.shape[0])
@@ -39,7 +49,8 @@ def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray
     if estimator.landmarks == "uniform":
         X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
     X = X[:count]
-    return np.ascontiguousarray(X.toarray() if scipy.sparse.issparse(X) else X)
+    # A copy: the rows are the caller's, who may change them.
+    return np.array(X.toarray() if scipy.sparse.issparse(X) else X, order="C")
 
 
 def mapper_of(
@@ -49,11 +60,7 @@ def mapper_of(
 
     Eigenvalues below that share of the largest are cut, and those that are rounding.
     """
-    rank = estimator.budget if estimator.rank is None else estimator.rank
-    if rank > estimator.budget:
-        raise ValueError(
-            f"rank must be at most budget, got rank={rank}, budget={estimator.budget}"
-        )
+    rank = checked_rank(estimator, default=estimator.budget)
     points = landmarks_of(estimator, X, rng)
     double = points.astype(np.float64)
     gram = np.empty((len(points), len(points)))

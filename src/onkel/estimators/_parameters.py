@@ -16,7 +16,7 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 # What compiled code can count.
 FROM_ONE = Interval(Integral, 1, 2**62, closed="both")
 FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
-# What is allocated at once.
+# Most of what is allocated at once.
 MILLION = 10**6
 
 RANGES: dict[str, list[Any]] = {
@@ -37,8 +37,8 @@ RANGES: dict[str, list[Any]] = {
     "degree": [FROM_ONE],
     "epsilon": [NOT_NEGATIVE],
     "eta0": [POSITIVE],
-    "gamma": [StrOptions({"scale", "median"}), POSITIVE],
     "features": [StrOptions({"fourier", "orthogonal"})],
+    "gamma": [StrOptions({"scale", "median"}), POSITIVE],
     "hard_budget": [FROM_ONE, None],
     "kernel": [StrOptions(set(KERNELS))],
     "landmarks": [StrOptions({"kmeans", "uniform", "first"})],
@@ -134,7 +134,8 @@ TEXTS = {
     "eta0": "Step size.",
     "features": (
         '"fourier": independent frequencies. "orthogonal": frequencies at right angles '
-        "to each other, whose kernel values vary less (rbf kernel)."
+        "to each other, whose kernel values vary less (rbf kernel). Not used with the "
+        "linear kernel."
     ),
     "gamma": (
         'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over '
@@ -180,8 +181,8 @@ TEXTS = {
     ),
     "max_iter": "Passes over the data in fit.",
     "memory_size": (
-        "Rows of the recent past whose mean gradient steadies the steps. The cost of a "
-        "step does not depend on it."
+        "Rows of the recent past whose mean gradient steadies the steps. Steps cost "
+        "the same for any number; each checkpoint visits all of them."
     ),
     "merge_size": "Centres that move to the features when the budget is exceeded.",
     "monitor": (
@@ -211,7 +212,7 @@ TEXTS = {
         "of it exceeds this."
     ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
-    "rank": ("Number of Nystrom features, at most the budget; None for a fifth of it."),
+    "rank": "Number of Nystrom features, at most the budget; None for a fifth of it.",
     "reset": "Whether the model goes back to that mean at a checkpoint.",
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
     "selection": (

@@ -22,7 +22,9 @@ so that of what they stood for only the error of the features is lost.
 
 Deviations: centres move after an insertion that exceeds the budget, not before it, and
 the newcomer may be among them. Rows without loss do not become centres. The standard
-deviation of the frequencies is sqrt(2 gamma); the authors' code has 2 gamma.
+deviation of the frequencies is sqrt(2 gamma); the authors' code has 2 gamma. There is
+no ball for squared_error. The average's share of a centre moves to the features with
+it, so there is no average_exact.
 """
 
 from typing import Any
@@ -32,7 +34,7 @@ from onkel.budget import spill
 from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._features import EXPLICIT, Featured
+from onkel.estimators._features import EXPLICIT, SAYINGS, Featured
 from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.losses import Loss
@@ -56,7 +58,7 @@ class Spilling(Featured):
         )
 
 
-@system(kernel=one_of(EXPLICIT), loss=one_of(losses.MARGIN))
+@system(SAYINGS, kernel=one_of(EXPLICIT), loss=one_of(losses.MARGIN))
 class DualSGDClassifier(Spilling, LossClassifier):
     """Stochastic gradient descent on a budget, whose overflow moves to random features.
 
@@ -120,7 +122,7 @@ class DualSGDClassifier(Spilling, LossClassifier):
         )
 
 
-@system(kernel=one_of(EXPLICIT), loss=one_of(losses.RESIDUAL))
+@system(SAYINGS, kernel=one_of(EXPLICIT), loss=one_of(losses.RESIDUAL))
 class DualSGDRegressor(Spilling, WeightedRegressor):
     """Stochastic gradient descent on a budget and random features, for regression.
 

@@ -22,7 +22,8 @@ core is nearer to than the radius; "always_move", no row is.
 | m, n | memory_size, snapshot_period |
 | eta | eta0; None for 1/(76 M), M the smoothness of the loss (`eta0_`) |
 | tau | smoothing |
-| B^, theta | budget, coverage_radius |
+| B^ | budget |
+| theta | 2 coverage_radius: printed sizes fit a diameter, Algorithm 4 has a radius |
 | D^ | n_components / 2, the number of frequencies |
 
 Deviations: the sum over the memory and the mean of the models are kept incrementally,
@@ -31,9 +32,11 @@ same. The coverage oracle is the paper's Algorithm 4, not its prose, which says 
 reverse; a core is nearer if the distance is less than the radius (the paper: at most),
 and only rows with a slope at w become cores (lazy_core=False: all, as in the paper).
 With max_core, which the paper has not, rows move to the features once there are so
-many. The smoothness of log_loss is 1/4, the paper's bound is 1. The theory asks for
-n >= 180 M/alpha, which no experiment meets: eta0 is worth tuning. Going back to the
-mean halves the step in effect; reset=False leaves w alone, as the authors' code does.
+many (AVM's nearest core absorbs and counts them). The smoothness of log_loss is 1/4,
+the paper's bound is 1. The theory asks for n >= 180 M/alpha, which no experiment meets:
+eta0 is worth tuning. Going back to the mean halves the step in effect; reset=False
+leaves w alone, as public code is said to. `n_updates_` counts rows with a slope at w;
+the memory moves w at every row.
 """
 
 from typing import Any
@@ -45,8 +48,8 @@ from onkel.engine.svrg import Memory, ReducedPlan
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._coverage import radius_of
-from onkel.estimators._features import EXPLICIT, Featured
-from onkel.estimators._parameters import POSITIVE, TEXTS, one_of, system
+from onkel.estimators._features import EXPLICIT, SAYINGS, Featured
+from onkel.estimators._parameters import POSITIVE, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.kernels import Kernel
 from onkel.losses import Loss
@@ -60,7 +63,7 @@ LAZY = (
     "Whether only rows with an update may become centres of the coverage oracle; False "
     "for all, as in the paper."
 )
-SAYINGS = {**TEXTS, "eta0": STEP, "max_core": CORES, "lazy_core": LAZY}
+OWN = {**SAYINGS, "eta0": STEP, "max_core": CORES, "lazy_core": LAZY}
 
 
 class Reduced(Featured):
@@ -91,7 +94,7 @@ class Reduced(Featured):
 
 
 @system(
-    SAYINGS,
+    OWN,
     eta0=[POSITIVE, None],
     kernel=one_of(EXPLICIT),
     loss=one_of(losses.SMOOTH_MARGIN),
@@ -166,7 +169,7 @@ class DualSVRGClassifier(Reduced, LossClassifier):
 
 
 @system(
-    SAYINGS,
+    OWN,
     eta0=[POSITIVE, None],
     kernel=one_of(EXPLICIT),
     loss=one_of(losses.SMOOTH_RESIDUAL),

@@ -24,7 +24,7 @@ from onkel.budget.linear import Linear
 from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._features import EXPLICIT, Featured
+from onkel.estimators._features import EXPLICIT, SAYINGS, Featured
 from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.ogd import constant_rate
@@ -44,7 +44,9 @@ class Linearised(Featured):
         )
 
 
-@system(alpha=[NOT_NEGATIVE], kernel=one_of(EXPLICIT), loss=one_of(losses.MARGIN))
+@system(
+    SAYINGS, alpha=[NOT_NEGATIVE], kernel=one_of(EXPLICIT), loss=one_of(losses.MARGIN)
+)
 class FOGDClassifier(Linearised, LossClassifier):
     """Online gradient descent on random Fourier features.
 
@@ -108,7 +110,9 @@ class FOGDClassifier(Linearised, LossClassifier):
         )
 
 
-@system(alpha=[NOT_NEGATIVE], kernel=one_of(EXPLICIT), loss=one_of(losses.RESIDUAL))
+@system(
+    SAYINGS, alpha=[NOT_NEGATIVE], kernel=one_of(EXPLICIT), loss=one_of(losses.RESIDUAL)
+)
 class FOGDRegressor(Linearised, WeightedRegressor):
     """Online gradient descent on random Fourier features, for regression.
 

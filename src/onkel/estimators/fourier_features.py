@@ -14,11 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
 from onkel.estimators._checks import CheckedEstimator
-from onkel.estimators._features import drawn
-from onkel.estimators._parameters import one_of, system
+from onkel.estimators._features import WIDTH, drawn
+from onkel.estimators._parameters import TEXTS, one_of, system
+
+SAYINGS = {
+    **TEXTS,
+    "gamma": WIDTH,
+    "kernel": "rbf exp(-gamma |x-z|^2), or laplacian exp(-gamma |x-z|_1).",
+    "n_components": (
+        "Number of features, half of them cosines and half sines: an even number."
+    ),
+    "random_state": "Seed of the frequencies.",
+}
 
 
-@system(kernel=one_of(("rbf", "laplacian")))
+@system(SAYINGS, kernel=one_of(("rbf", "laplacian")))
 class FourierFeatures(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator
 ):
@@ -60,7 +70,9 @@ class FourierFeatures(
         return self._mapper.points.copy()
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies. Of the rows only width and, for gamma, variance count.
+        """Draw the frequencies.
+
+        Of the rows only the number of features and, for gamma, their spread count.
 
         Parameters
         ----------

@@ -16,10 +16,14 @@ without bias.
 | B | budget |
 | C | C, on the sum: 1/(n alpha) |
 
-Deviations: eigenvalues below 1e-5 of the largest are cut, instead of set to 0. All rows
-are solved at once (public code takes chunks, and forgets the dual variables between
-them). Three classes or more: one against the rest. It needs the features of all rows in
-memory, and has no partial_fit.
+with l the hinge, half its square, or the epsilon-insensitive loss.
+
+Deviations: eigenvalues below 1e-5 of the largest, or below what noise in kernel values
+makes of them (`features/nystrom.py`), are cut, instead of set to 0. k-means sees at
+most 50 rows a landmark. All rows are solved at once, in up to 1000 passes to a
+tolerance of 1e-3 (public code: 30 passes, 0.01, and chunks between which it forgets the
+dual variables). The rank is the budget by default. Three classes or more: one against
+the rest. It needs the features of all rows in memory, and has no partial_fit.
 """
 
 from abc import abstractmethod
@@ -48,6 +52,7 @@ SMALLEST_WEIGHT = 1e-100
 PASSES = [Interval(Integral, 1, 2**31 - 1, closed="both")]
 SAYINGS = {
     **TEXTS,
+    "C": "Weight of the losses, whose sum it multiplies.",
     "budget": "Number of landmarks; all rows if there are fewer.",
     "rank": "Largest number of features, at most the budget; None for the budget.",
     "max_iter": "Most passes of the solver over the data.",
@@ -64,11 +69,13 @@ class LowRank(KernelEstimator):
         """Solver of the linear problem, unfitted."""
 
     def _recipe(self, n_rows: int | None) -> Recipe:
+        """Return a place for the result: nothing is learnt row by row."""
         return Recipe(losses.make("hinge"), rates.constant(), steps.gradient(), Grow())
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         kernel = self._kernel(X)
-        plan = self._plan(kernel, self._recipe(len(y)))
+        recipe = self._recipe(len(y))
+        plan = self._plan(kernel, recipe)
         # Last, because it may draw from the user's generator.
         order, draws, features = self._seeds()
         mapper = mapper_of(self, X, kernel, features, SMALLEST_SHARE)
@@ -85,7 +92,7 @@ class LowRank(KernelEstimator):
             weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
         solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
         weights = np.atleast_2d(solver.coef_)
-        learner = Learner(plan, Grow(), outputs, X.shape[1], X.dtype, draws)
+        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
         learner.adopt(mapper.points, weights @ mapper.mapping.matrix.T)
         learner.skip(len(y))
         self._keep(learner, int(np.max(solver.n_iter_)), None)
@@ -157,6 +164,8 @@ class LLSVMClassifier(LowRank, BatchClassifier):
         self.verbose = verbose
 
     def _solver(self, **options: Any) -> LinearSVC:
+        if self.loss == "squared_hinge":  # LIBLINEAR's has no 1/2
+            options["C"] /= 2.0
         return LinearSVC(loss=self.loss, dual=True, **options)
 
 

@@ -24,7 +24,10 @@ coefficients V diag(lambda)^(-1/2) w.
 
 Deviations: the model is carried over at the switch (public code restarts at 0, or takes
 the eigenvectors of a solver for other matrices in the order it gives them). Eigenvalues
-below 1e-10 of the largest are cut. alpha shrinks the model on every row.
+below 1e-10 of the largest are cut, and more where kernel values are noisy
+(`features/nystrom.py`): then f changes at the switch even if rank = budget. alpha
+shrinks the model on every row. The average is carried over by the same map; there is no
+average_exact.
 """
 
 import warnings
@@ -40,6 +43,7 @@ from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._monitor import Monitor
+from onkel.estimators._nystrom import checked_rank
 from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.ogd import constant_rate
@@ -57,15 +61,11 @@ class TwoPhased(KernelEstimator):
 
     @property
     def feature_coef_(self) -> np.ndarray:
-        """Weights of the Nystrom features, shape (outputs, rank); none in phase 1."""
+        """Coefficients of the features, shape (outputs, rank); none in phase 1."""
         return self._fitted().weights
 
     def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
-        rank = max(1, self.budget // 5) if self.rank is None else self.rank
-        if rank > self.budget:
-            raise ValueError(
-                f"rank must be at most budget, got rank={rank}, budget={self.budget}"
-            )
+        rank = checked_rank(self, default=max(1, self.budget // 5))
         return Recipe(
             loss,
             constant_rate(self),

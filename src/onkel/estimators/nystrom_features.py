@@ -3,7 +3,8 @@
     z(x) = diag(lambda)^(-1/2) V' k_B(x),    K_BB = V diag(lambda) V',
 
 with the kernel values k_B(x) of x and B landmarks. If no eigenvalue is cut, the dot
-products of the landmarks' features are their kernel values.
+products of the landmarks' features are their kernel values. Those below 1e-10 of the
+largest are cut, and more where kernel values are noisy (`features/nystrom.py`).
 """
 
 from typing import Any, Self
@@ -13,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.estimators._checks import CheckedEstimator
+from onkel.estimators._features import WIDTH
 from onkel.estimators._nystrom import mapper_of
 from onkel.estimators._parameters import TEXTS, system
 from onkel.features.nystrom import SMALLEST_SHARE
@@ -20,6 +22,8 @@ from onkel.features.nystrom import SMALLEST_SHARE
 SAYINGS = {
     **TEXTS,
     "budget": "Number of landmarks; all rows if there are fewer.",
+    "gamma": WIDTH,
+    "random_state": "Seed of the landmarks.",
     "rank": "Largest number of features, at most the budget; None for the budget.",
 }
 
@@ -92,7 +96,6 @@ class NystromFeatures(
             kernel = self._kernel(X)
             rng = self._seeds()[2]
             self._mapper = mapper_of(self, X, kernel, rng, SMALLEST_SHARE)
-            self._n_features_out = self._mapper.mapping.matrix.shape[1]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -113,6 +116,10 @@ class NystromFeatures(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mapper")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._mapper.mapping.matrix.shape[1]
 
     @property
     def _dtype(self) -> Any:

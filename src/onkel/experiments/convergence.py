@@ -19,6 +19,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from onkel.experiments.tuning import choose, pass_of
 
 REDUCED, PLAIN = "DualSVRG-H-B", "DualSGD"
 PAPER_STEP, CHOSEN_STEP = "the paper's step", "step chosen"
-STEPS = {PAPER_STEP: REDUCED, CHOSEN_STEP: REDUCED + CHOSEN}
+BY_STEP = {PAPER_STEP: REDUCED, CHOSEN_STEP: REDUCED + CHOSEN}
 # Label of a curve: the system, and the one whose parameters it has.
 CURVES = {
     f"DualSVRG-H-B, {PAPER_STEP}": (REDUCED, REDUCED),
@@ -91,7 +92,10 @@ def points(rows: int) -> np.ndarray:
 
 
 def objective(work: Task, model: Any, order: np.ndarray) -> dict[str, list[float]]:
-    """Mean loss of the rows so far, each before its update, at `points`."""
+    """Mean loss of the rows so far, each before its update, at `points`.
+
+    Under "late", that of the hinge without the first fifth.
+    """
     X, y = work.X[order], work.y[order]
     classes = np.unique(y)
     scores = onkel.progressive(model, X, y, classes=classes)
@@ -102,12 +106,12 @@ def objective(work: Task, model: Any, order: np.ndarray) -> dict[str, list[float
         (OWN, losses.make(model.loss, smoothing=SMOOTHING)),
         (HINGE, losses.make("hinge")),
     ):
-        value = np.vectorize(lambda f, sign, loss=loss: losses.value(loss, f, sign))
-        means = np.cumsum(value(scores, signs)) / np.arange(1, len(y) + 1)
+        values = np.vectorize(partial(losses.value, loss))(scores, signs)
+        means = np.cumsum(values) / np.arange(1, len(y) + 1)
         curves[name] = means[seen - 1].tolist()
-    # After a fifth of the rows the start, where steps are longest, is over.
-    late = value(scores, signs)[len(y) // 5 :]
-    curves["late"] = [float(late.mean())]
+        if name == HINGE:
+            # After a fifth of the rows the start, where steps are longest, is over.
+            curves["late"] = [float(values[len(y) // 5 :].mean())]
     return curves
 
 
@@ -132,13 +136,13 @@ def sweep(
     values = SWEEPS[setting]
     found: dict[str, dict[str, list[list[float]]]] = {
         label: {"mistakes": [[] for _ in values], "seconds": [[] for _ in values]}
-        for label in STEPS
+        for label in BY_STEP
     }
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(work.y))
         # Values take turns, so that a busy moment of the machine hits all of them.
         for place, value in enumerate(values):
-            for label, source in STEPS.items():
+            for label, source in BY_STEP.items():
                 given = shared(chosen[source], REDUCED) | {setting: value}
                 model = machine(work, REDUCED, **given, random_state=seed)
                 error, seconds = pass_of(work, model, order)
