@@ -2,9 +2,9 @@
 
 As with the exponential, a call to the C library would keep the loop scalar. Angles are
 reduced to |r| <= pi/4 and a quadrant; two polynomials and a choice between them do the
-rest. A row of angles whose norm exceeds `FURTHEST_DOUBLE` (or `FURTHEST_SINGLE`) goes to
-the library, because beyond that the reduction may lose digits. The largest errors are
-3e-16 (float64) and 2e-7 (float32), of the angle as it is given.
+rest. A row of angles whose norm exceeds `FURTHEST_DOUBLE` (or `FURTHEST_SINGLE`) goes
+to the library, because beyond that the reduction may lose digits. The largest errors
+are 3e-16 (float64) and 2e-7 (float32), of the angle as it is given.
 """
 
 import math

@@ -1,4 +1,6 @@
-"""Nothing to keep or drop: the model is linear in its features (FOGD, and NOGD in phase 2).
+"""Nothing to keep or drop: the model is linear in its features.
+
+That is FOGD, and NOGD once it has its landmarks.
 
 An update moves the weights of all features, each by its value at the row.
 """

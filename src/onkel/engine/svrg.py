@@ -3,9 +3,9 @@
     v = (g(w) - g(u)) z(x_t) + mean over the memory of g_i(u) z(x_i)
     w <- (w - eta v) / (1 + eta alpha)
 
-w is the model, u the mean of the `period` models before the last checkpoint, g the slope
-of the loss, and z(x) stands for a centre's own coefficient if x is a core, else for the
-features of x. The oracle says which.
+w is the model, u the mean of the `period` models before the last checkpoint, g the
+slope of the loss, and z(x) stands for a centre's own coefficient if x is a core, else
+for the features of x. The oracle says which.
 
 The sum over the memory changes by the row that enters and the row that leaves, so a
 step costs the same whatever the memory holds; only at a checkpoint, where all slopes
