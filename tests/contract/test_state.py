@@ -336,6 +336,8 @@ def test_the_expansion_gives_the_scores(
     X, y = data(system, ROWS, classes=3)
     if system.explicit and kernel == "poly":
         pytest.skip("poly has no Fourier features")
+    if system.explicit and kernel == "linear" and form is not np.asarray:
+        pytest.skip("each map and format is compiled: see test_feature_systems.py")
     shape = {} if system.explicit else {"degree": 2, "coef0": 0.5}
     model = system.make(kernel=kernel, gamma=0.3, **shape)
     model.fit(form(X), y)

@@ -223,6 +223,8 @@ def test_every_kernel_equals_the_oracle(
         shape |= {"degree": 2, "coef0": 0.5, "eta0": 0.1}
     elif kernel == "poly":
         pytest.skip("poly has no Fourier features")
+    elif kernel == "linear" and sparse and system.name == "DualSGD":
+        pytest.skip("each map and format is compiled: two systems do")
     wanted = system.run(X, y, task, **shape).scores
     model = system.estimator(task, **shape, block_size=16)
     if sparse:
