@@ -41,6 +41,8 @@ class System(NamedTuple):
 
     def make(self, **parameters: Any) -> Any:
         given = {"gamma": 0.5, "random_state": SEED, **self.parameters, **parameters}
+        for share in {"rank", "merge_size"} & given.keys():  # of the budget
+            given[share] = min(given[share], given["budget"])
         if given.get("kernel", "rbf") != "rbf" and self.accepts("maintenance"):
             # Merging, the default, is for rbf.
             given.setdefault("maintenance", "projection_knn")
@@ -77,6 +79,11 @@ class System(NamedTuple):
     def explicit(self) -> bool:
         """Whether the model has explicit features besides centres, or instead."""
         return self.accepts("n_components")
+
+    @property
+    def spills(self) -> bool:
+        """Whether several centres leave at a time."""
+        return self.name.startswith("DualSGD")
 
     @property
     def everywhere(self) -> bool:

@@ -70,6 +70,7 @@ def size_of_last(model: Any) -> int:
 
 def test_the_gradient_systems_can_average_and_the_others_cannot() -> None:
     systems = ("KernelSGD", "BSGD", "NBSGD", "OGD", "BOGD", "AVM")
+    systems += ("FOGD", "NOGD", "DualSGD")
     deleting = ("BSGD", "NBSGD", "BOGD")
     for name, cls in vars(onkel).items():
         if not inspect.isclass(cls) or name.startswith("BSCA"):

@@ -70,7 +70,7 @@ class DualSGDClassifier(Spilling, LossClassifier):
     >>> model = DualSGDClassifier(gamma=2.0, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    0.99
+    1.0
     """
 
     def __init__(

@@ -186,7 +186,7 @@ class DualSVRGRegressor(Reduced, WeightedRegressor):
     >>> model = DualSVRGRegressor(eta0=0.5, max_iter=5, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.99
+    1.0
     """
 
     def __init__(

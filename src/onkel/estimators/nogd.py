@@ -95,10 +95,10 @@ class NOGDClassifier(TwoPhased, LossClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from onkel import NOGDClassifier
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = NOGDClassifier(budget=50, gamma=2.0, random_state=0)
+    >>> model = NOGDClassifier(budget=20, rank=20, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:]))
-    0.99
+    0.98
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class NOGDRegressor(TwoPhased, WeightedRegressor):
     >>> from onkel import NOGDRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
     >>> y = np.sin(X[:, 0])
-    >>> model = NOGDRegressor(budget=20, random_state=0)
+    >>> model = NOGDRegressor(budget=20, rank=10, random_state=0)
     >>> model = model.fit(X[:300], y[:300])
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
