@@ -41,7 +41,8 @@ class System(NamedTuple):
 
     def make(self, **parameters: Any) -> Any:
         given = {"gamma": 0.5, "random_state": SEED, **self.parameters, **parameters}
-        for share in {"rank", "merge_size"} & given.keys():  # of the budget
+        # Of the budget, unless somebody wants to see what happens.
+        for share in {"rank", "merge_size"} & self.parameters.keys() - parameters.keys():
             given[share] = min(given[share], given["budget"])
         if given.get("kernel", "rbf") != "rbf" and self.accepts("maintenance"):
             # Merging, the default, is for rbf.
