@@ -41,8 +41,9 @@ class System(NamedTuple):
 
     def make(self, **parameters: Any) -> Any:
         given = {"gamma": 0.5, "random_state": SEED, **self.parameters, **parameters}
-        # Of the budget, unless somebody wants to see what happens.
-        for share in {"rank", "merge_size"} & self.parameters.keys() - parameters.keys():
+        # Shares of the budget, unless somebody wants to see what happens.
+        own = self.parameters.keys() - parameters.keys()
+        for share in {"rank", "merge_size"} & own:
             given[share] = min(given[share], given["budget"])
         if given.get("kernel", "rbf") != "rbf" and self.accepts("maintenance"):
             # Merging, the default, is for rbf.
