@@ -2,7 +2,7 @@
 
 import copy
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ class Recipe(NamedTuple):
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
-class KernelEstimator(CallbackSupportMixin, CheckedEstimator, ABC):
+class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
     @abstractmethod

@@ -5,6 +5,7 @@ import functools
 import inspect
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,7 +66,7 @@ def _names_of_parameters(cls: type) -> list[str]:
     return BaseEstimator._get_param_names.__func__(cls)
 
 
-class CheckedEstimator(BaseEstimator):
+class CheckedEstimator(BaseEstimator, ABC):
     """An estimator that looks at what it is given before it begins."""
 
     @classmethod
@@ -108,9 +109,9 @@ class CheckedEstimator(BaseEstimator):
         """Put back what a snapshot holds."""
 
     @property
+    @abstractmethod
     def _dtype(self) -> Any:
         """Precision in which a fitted estimator works."""
-        raise NotImplementedError
 
     def _checked_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Check X, or X and y, against each other and against what was fitted."""
