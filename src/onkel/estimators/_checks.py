@@ -71,7 +71,7 @@ class CheckedEstimator(BaseEstimator, ABC):
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
-        return _names_of_parameters(cls)  # type: ignore[arg-type]
+        return _names_of_parameters(cls)
 
     def _check_parameters(self) -> None:
         """Refuse bad values; a stream of single rows would feel it each time."""
