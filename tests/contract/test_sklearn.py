@@ -16,7 +16,7 @@ ONE_PASS = (
     "the same row twice"
 )
 BY_ROWS = (
-    "landmarks are chosen among the rows whatever their weight: a row twice is likelier "
+    "landmarks are chosen among rows whatever their weight: a row twice is likelier "
     "to be near one than a row of weight 2"
 )
 ODD = (
