@@ -18,17 +18,17 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # A stamp per set of extras, so that the demo does not wait for the test tools.
-$(VENV)/.race: pyproject.toml | $(VENV)/bin/python
-	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[race]"
+$(VENV)/.cli: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[cli]"
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[test]"
-	@touch $@ $(VENV)/.race
+	@touch $@ $(VENV)/.cli
 
 setup: $(VENV)/.test
 
-demo: $(VENV)/.race
+demo: $(VENV)/.cli
 	$(RUN) -m onkel.experiments.race --output results/demo
 
 test: lint
@@ -40,7 +40,7 @@ lint: $(VENV)/.test
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
-bench: $(VENV)/.race
+bench: $(VENV)/.cli
 	$(RUN) -m benchmarks
 
 clean:

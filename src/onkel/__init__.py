@@ -28,6 +28,7 @@ from onkel.estimators.nystrom_features import NystromFeatures
 from onkel.estimators.ogd import OGDClassifier, OGDRegressor
 from onkel.estimators.projectron import ProjectronClassifier, ProjectronRegressor
 from onkel.estimators.rbp import RBPClassifier, RBPRegressor
+from onkel.storage.model_file import ModelFileError, load, save
 from onkel.stream.progressive import progressive
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "KernelSGDRegressor",
     "LLSVMClassifier",
     "LLSVMRegressor",
+    "ModelFileError",
     "NBSGDClassifier",
     "NBSGDRegressor",
     "NOGDClassifier",
@@ -69,5 +71,7 @@ __all__ = [
     "RBPClassifier",
     "RBPRegressor",
     "__version__",
+    "load",
     "progressive",
+    "save",
 ]

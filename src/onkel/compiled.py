@@ -29,8 +29,8 @@ F = TypeVar("F", bound=Callable)
 REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
 
-# Where compiled code is; the interface above it has none.
-COMPILED = ("*.py", "features/*.py", "budget/*.py", "engine/*.py")
+# Where compiled code is; the interface above it has none, nor has __init__.py.
+COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
 
 
 def _stamp() -> bytes:

@@ -1,0 +1,312 @@
+"""Model files: estimators on disk, whole, checked, and without code.
+
+A model file is a safetensors file. Its arrays are those of the estimator, under numbers
+as names; its metadata has
+
+- "onkel": version of this format;
+- "model": JSON with the class, the parameters, what was learnt (see `tree`), and the
+  version of the library that wrote it;
+- "extra": JSON that somebody else wants to keep with the model, or none;
+- "sha256": of the whole file, with sixty-four zeros in the place of the digest itself.
+
+Nothing of a file is believed before its digest agrees, and nothing is used before it
+was checked; no code is loaded or run. A file appears at once or not at all.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from onkel._version import __version__
+from onkel.engine.learner import Learner
+from onkel.engine.mapper import Mapper
+from onkel.storage.shapes import check_learner, check_mapper
+from onkel.storage.tree import Reader, Writer
+
+FORMAT = 1
+# A digest, or the place of one, in the header of a safetensors file. Quotes in the
+# other entries are escaped, so that this occurs once.
+DIGEST = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+BLANK = "0" * 64
+# What learning leaves in an estimator, besides public attributes with a final "_".
+PRIVATE = ("_learner", "_mapper", "_started_with", "_classes_given")
+PUBLIC = re.compile(r"[a-z][a-zA-Z0-9_]*_")
+# Made anew when needed, or somebody else's.
+LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
+
+
+class ModelFileError(ValueError):
+    """A file is no model file, or was damaged; the message names it and says why."""
+
+
+class Contents(NamedTuple):
+    """What a model file holds."""
+
+    estimator: Any
+    extra: Any  # plain JSON of whoever wrote the file
+    arrays: dict[str, np.ndarray]  # that go with `extra`
+
+
+@functools.cache
+def _estimators() -> dict[str, Any]:
+    """Classes that a file may name."""
+    import onkel
+
+    named = {name: getattr(onkel, name) for name in onkel.__all__}
+    return {
+        name: cls
+        for name, cls in named.items()
+        if isinstance(cls, type) and hasattr(cls, "get_params")
+    }
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write an estimator of this library to a file, fitted or not.
+
+    The file appears at once, complete, or not at all; one that was there is replaced.
+
+    Parameters
+    ----------
+    estimator
+        It does not change.
+    path
+        Of the file. Any name will do; ours end in ".onkel".
+
+    Examples
+    --------
+    >>> import os, tempfile, onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = onkel.RBPClassifier(budget=20, gamma=2.0, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.onkel")
+    ...     onkel.save(model, path)
+    ...     same = onkel.load(path)
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
+    """
+    write(estimator, path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator from a file that `save` wrote; it goes on bit for bit.
+
+    Parameters
+    ----------
+    path
+        Of the file. No code in it is run, and a file with a single wrong byte is
+        refused.
+
+    Raises
+    ------
+    ModelFileError
+        If it is no model file, or not as it was written.
+    """
+    return read(path).estimator
+
+
+def write(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    extra: Any = None,
+    arrays: dict[str, np.ndarray] | None = None,
+) -> None:
+    """Write an estimator, and what else should be kept with it.
+
+    Parameters
+    ----------
+    estimator, path
+        As in `save`.
+    extra
+        Plain JSON.
+    arrays
+        Of numbers, that go with `extra`.
+    """
+    name = type(estimator).__name__
+    if _estimators().get(name) is not type(estimator):
+        raise TypeError(
+            f"{name} is no estimator of onkel; a model file holds those only. For a "
+            "pipeline, save its last step, and keep the others by other means."
+        )
+    writer = Writer()
+    fitted = {
+        key: value
+        for key, value in vars(estimator).items()
+        if key not in estimator.get_params(deep=False) and not key.startswith(LEFT_OUT)
+    }
+    unknown = [key for key in fitted if not _is_known(key)]
+    if unknown:
+        raise TypeError(
+            f"this {name} has an attribute {unknown[0]!r} that a model file does not "
+            "hold: delete it first"
+        )
+    parameters = estimator.get_params(deep=False)
+    described = {
+        "class": name,
+        "written_by": __version__,
+        "parameters": {k: writer.plain(v, k) for k, v in parameters.items()},
+        "fitted": {k: writer.plain(v, k) for k, v in fitted.items()},
+    }
+    tensors = {f"model.{key}": array for key, array in writer.arrays.items()}
+    for key, array in (arrays or {}).items():
+        tensors[f"extra.{key}"] = np.ascontiguousarray(array)
+    metadata = {
+        "onkel": str(FORMAT),
+        "model": json.dumps(described, allow_nan=False),
+        "extra": json.dumps(extra, allow_nan=False),
+        "sha256": BLANK,
+    }
+    content = save_arrays(tensors, metadata)
+    digest = hashlib.sha256(content).hexdigest()
+    place = DIGEST.search(content, 0, _header_end(content))
+    assert place is not None
+    _replace(
+        Path(path),
+        content[: place.start(1)] + digest.encode() + content[place.end(1) :],
+    )
+
+
+def _is_known(attribute: str) -> bool:
+    return attribute in PRIVATE or PUBLIC.fullmatch(attribute) is not None
+
+
+def _header_end(content: bytes) -> int:
+    """Where the header of a safetensors file ends: its first number says how long."""
+    return 8 + int.from_bytes(content[:8], "little")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put content under a name in one step, whatever dies in between."""
+    folder = path.parent
+    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # Temporary files are private; a model has the rights of any other file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # the name is on the disk, too
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Read an estimator, and what else is kept with it.
+
+    Raises
+    ------
+    ModelFileError
+        As `load`.
+    """
+    content = Path(path).read_bytes()
+    metadata = _verified(content, path)
+    try:
+        tensors = load_arrays(content)
+        described = json.loads(metadata["model"])
+        arrays = {
+            key.removeprefix("model."): array
+            for key, array in tensors.items()
+            if key.startswith("model.")
+        }
+        estimator = _estimator(described, Reader(arrays))
+        extra = json.loads(metadata["extra"])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ModelFileError(
+            f"{path} has the digest of a model file, but not the contents: {error}"
+        ) from error
+    kept = {
+        key.removeprefix("extra."): array.copy()
+        for key, array in tensors.items()
+        if key.startswith("extra.")
+    }
+    return Contents(estimator, extra, kept)
+
+
+def _verified(content: bytes, path: Any) -> dict[str, str]:
+    """Return the metadata of a file whose every byte is as it was written."""
+    advice = "Get the file again, or train the model anew."
+    end = _header_end(content)
+    place = DIGEST.search(content, 0, min(end, len(content)))
+    if len(content) < 8 or place is None:
+        raise ModelFileError(
+            f"{path} is no model file of onkel, or was damaged. {advice}"
+        )
+    digest = hashlib.sha256(content[: place.start(1)])
+    digest.update(BLANK.encode())
+    digest.update(content[place.end(1) :])
+    if digest.hexdigest().encode() != place[1]:
+        raise ModelFileError(
+            f"{path} was damaged: its contents do not have the digest that it names. "
+            f"{advice}"
+        )
+    try:
+        metadata = json.loads(content[8:end])["__metadata__"]
+        version = int(metadata["onkel"])
+    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise ModelFileError(f"{path} is no model file of onkel. {advice}") from error
+    if version != FORMAT:
+        raise ModelFileError(
+            f"{path} has format {version}; this is onkel {__version__}, which reads "
+            f"format {FORMAT}. Install the version of onkel that wrote it."
+        )
+    return metadata
+
+
+def _estimator(described: dict[str, Any], reader: Reader) -> Any:
+    """Make the estimator that JSON describes, and check it."""
+    cls = _estimators()[described["class"]]
+    parameters = {k: reader.value(v) for k, v in described["parameters"].items()}
+    fitted = {k: reader.value(v) for k, v in described["fitted"].items()}
+    unknown = [key for key in fitted if not _is_known(key)]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no attribute of an estimator")
+    estimator = cls(**parameters)
+    _check(fitted)
+    estimator.__dict__.update(fitted)
+    return estimator
+
+
+def _check(fitted: dict[str, Any]) -> None:
+    """Refuse what was learnt if its parts do not fit each other."""
+    learner, mapper = fitted.get("_learner"), fitted.get("_mapper")
+    points = None
+    if learner is not None:
+        if not isinstance(learner, Learner):
+            raise ValueError("its learner is none")
+        learner._work = None
+        check_learner(learner)
+        points = learner.model.points
+        outputs, classes = len(learner.model.coef), fitted.get("classes_")
+        if classes is not None and outputs != (len(classes) if len(classes) > 2 else 1):
+            raise ValueError(
+                f"{outputs} outputs are not those of {len(classes)} classes"
+            )
+    if mapper is not None:
+        if not isinstance(mapper, Mapper):
+            raise ValueError("its feature map is none")
+        check_mapper(mapper)
+        points = mapper.points
+    if points is not None and fitted["n_features_in_"] != points.shape[1]:
+        raise ValueError("its centres do not have as many features as it has seen")

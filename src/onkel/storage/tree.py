@@ -1,0 +1,273 @@
+"""Tree: what a model is made of, as plain JSON and arrays, and back.
+
+A model is a tree of plain values, arrays, generators and the library's own NamedTuples.
+`Writer.plain` turns it into JSON and numbered arrays, `Reader.value` turns those back.
+Reading runs no code but that of this file: the types that may occur are listed here,
+and whatever is not among them is refused.
+"""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import onkel.budget
+import onkel.features
+from onkel import averages, expansion, kernels, losses, rates, reads, steps
+from onkel.engine import dual, online, svrg
+from onkel.engine.learner import Learner
+from onkel.engine.mapper import Mapper
+
+_FOLDERS = [
+    importlib.import_module(f"{package.__name__}.{found.name}")
+    for package in (onkel.budget, onkel.features)
+    for found in pkgutil.iter_modules(package.__path__)
+]
+_MODULES = [
+    *(averages, expansion, kernels, losses, rates, reads, steps),
+    *(dual, online, svrg),
+    *_FOLDERS,
+]
+
+
+def _found(kind: type) -> dict[str, Any]:
+    """Everything of a kind that is defined in a module, by its full name."""
+    return {
+        f"{module.__name__}.{name}": thing
+        for module in _MODULES
+        for name, thing in vars(module).items()
+        if isinstance(thing, kind)
+        and getattr(thing, "__module__", module.__name__) == module.__name__
+    }
+
+
+NAMED = {name: cls for name, cls in _found(type).items() if hasattr(cls, "_fields")}
+# Dtypes of records; equal ones are the same to numpy, too.
+RECORDS = {
+    name: dtype for name, dtype in _found(np.dtype).items() if dtype.names is not None
+}
+# Objects that are no tuples, and the parts of them that are kept.
+OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "Learner": (Learner, ("plan", "budget", "rng", "model")),
+    "Mapper": (Mapper, ("mapping", "kernel", "points", "norms")),
+}
+NUMBERS = {
+    np.dtype(name).str
+    for name in (
+        *("float32", "float64", "bool"),
+        *("int8", "int16", "int32", "int64"),
+        *("uint8", "uint16", "uint32", "uint64"),
+    )
+}
+DEEPEST = 40  # levels of a tree; a model has about ten
+LAST_LETTER = 0x10FFFF
+
+
+class Writer:
+    """Takes trees apart; `arrays` are those found so far, by name."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._known: dict[int, tuple[Any, Any]] = {}  # by identity
+
+    def plain(self, value: Any, where: str) -> Any:
+        """Turn a value into JSON; `where` names it in errors.
+
+        Examples
+        --------
+        >>> Writer().plain((1, 2.5, float("inf")), "example")
+        {'tuple': [1, 2.5, {'float': 'inf'}]}
+        """
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, np.generic):
+            return {"scalar": self._array(np.asarray(value), where)}
+        if isinstance(value, int):
+            return value + 0  # an IntEnum becomes a number
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._named(value, where)
+        if isinstance(value, list | tuple):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return {kind: [self.plain(part, where) for part in value]}
+        if isinstance(value, dict):
+            pairs = [
+                [self.plain(k, where), self.plain(v, where)] for k, v in value.items()
+            ]
+            return {"dict": pairs}
+        if isinstance(value, np.random.Generator):
+            return {"generator": self.plain(value.bit_generator.state, where)}
+        if isinstance(value, np.random.RandomState):
+            return self._once(value, lambda: self._random_state(value, where))
+        for name, (cls, parts) in OBJECTS.items():
+            if type(value) is cls:
+                kept = [
+                    self.plain(getattr(value, part), f"{where}.{part}")
+                    for part in parts
+                ]
+                return {"object": name, "parts": kept}
+        raise TypeError(
+            f"{where} is a {type(value).__module__}.{type(value).__name__}, which a "
+            "model file cannot hold: only numbers, text, arrays, lists and dictionaries"
+        )
+
+    def _named(self, value: Any, where: str) -> dict[str, Any]:
+        name = f"{type(value).__module__}.{type(value).__name__}"
+        assert NAMED.get(name) is type(value), name
+        fields = zip(value._fields, value, strict=True)
+        return {
+            "named": name,
+            "fields": [self.plain(part, f"{where}.{field}") for field, part in fields],
+        }
+
+    def _once(self, value: Any, describe: Callable[[], Any]) -> Any:
+        """Describe what a model may refer to twice, and must find as one again."""
+        if id(value) not in self._known:
+            # With the value itself, whose identity must not be given to another.
+            self._known[id(value)] = describe(), value
+        return self._known[id(value)][0]
+
+    def _random_state(self, value: Any, where: str) -> dict[str, Any]:
+        state = self.plain(value.get_state(legacy=False), where)
+        return {"random_state": state, "number": len(self._known)}
+
+    def _array(self, array: np.ndarray, where: str) -> dict[str, Any]:
+        return self._once(array, lambda: self._described(array, where))
+
+    def _described(self, array: np.ndarray, where: str) -> dict[str, Any]:
+        if array.dtype == object:
+            parts = [self.plain(part, where) for part in array.ravel().tolist()]
+            return {"objects": parts, "shape": list(array.shape)}
+        described: dict[str, Any] = {"array": len(self.arrays)}
+        turned = array.ndim > 1 and array.flags.f_contiguous > array.flags.c_contiguous
+        if turned:
+            # The order of the memory is part of the model: sums depend on it.
+            array, described["turned"] = array.T, True
+        array = np.ascontiguousarray(array) if array.ndim else array
+        if array.dtype.names is not None:
+            described["record"] = _record_name(array.dtype)
+            array = np.frombuffer(array.tobytes(), np.uint8)
+        elif array.dtype.kind == "U":
+            described["text"] = array.dtype.itemsize // 4
+            codes = np.frombuffer(array.tobytes(), np.uint32)
+            array = codes.reshape(*array.shape, described["text"])
+        elif array.dtype.str not in NUMBERS:
+            raise TypeError(
+                f"{where} is an array of {array.dtype}, which a model file cannot hold"
+            )
+        self.arrays[str(described["array"])] = array
+        return described
+
+
+def _record_name(dtype: np.dtype) -> str:
+    return next(name for name, known in RECORDS.items() if known == dtype)
+
+
+class Reader:
+    """Puts trees together again from JSON and arrays.
+
+    Parameters
+    ----------
+    arrays
+        As a `Writer` left them; each is copied where it is used.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+        self._known: dict[str, Any] = {}
+
+    def value(self, plain: Any, depth: int = 0) -> Any:
+        """Turn JSON back into a value.
+
+        Examples
+        --------
+        >>> Reader({}).value({"tuple": [1, 2.5, {"float": "inf"}]})
+        (1, 2.5, inf)
+
+        Raises
+        ------
+        ValueError
+            If it is not what a `Writer` makes.
+        """
+        if depth > DEEPEST:
+            raise ValueError("its values are nested too deeply")
+        if plain is None or isinstance(plain, bool | str | int | float):
+            return plain
+        if not isinstance(plain, dict) or not plain:
+            raise ValueError(f"{str(plain)[:40]!r} is no value")
+        kind = next(iter(plain))
+        content, below = plain[kind], depth + 1
+        if kind == "float":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
+        if kind == "list":
+            return [self.value(part, below) for part in content]
+        if kind == "tuple":
+            return tuple(self.value(part, below) for part in content)
+        if kind == "dict":
+            return {self.value(k, below): self.value(v, below) for k, v in content}
+        if kind in ("array", "objects"):
+            return self._array(plain)
+        if kind == "scalar":
+            return self._array(content)[()]
+        if kind == "named":
+            fields = [self.value(part, below) for part in plain["fields"]]
+            return NAMED[content](*fields)
+        if kind == "generator":
+            return _generator(self.value(content, below))
+        if kind == "random_state":
+            key = f"random state {plain['number']}"
+            if key not in self._known:
+                self._known[key] = _random_state(self.value(content, below))
+            return self._known[key]
+        if kind == "object":
+            cls, names = OBJECTS[content]
+            parts = [self.value(part, below) for part in plain["parts"]]
+            made: Any = object.__new__(cls)
+            made.__dict__.update(zip(names, parts, strict=True))
+            return made
+        raise ValueError(f"{kind!r} is no kind of value")
+
+    def _array(self, described: dict[str, Any]) -> np.ndarray:
+        if "objects" in described:
+            parts = [self.value(part, DEEPEST) for part in described["objects"]]
+            made = np.empty(len(parts), object)
+            made[:] = parts
+            return made.reshape(described["shape"])
+        name = str(described["array"])
+        if name not in self._known:
+            self._known[name] = self._made(described, self._arrays[name])
+        return self._known[name]
+
+    def _made(self, described: dict[str, Any], array: np.ndarray) -> np.ndarray:
+        made: np.ndarray
+        if "record" in described:
+            dtype = RECORDS[described["record"]]
+            made = np.frombuffer(array.tobytes(), dtype).copy().view(np.recarray)
+        elif "text" in described:
+            *shape, length = array.shape
+            if length != described["text"] or not (array <= LAST_LETTER).all():
+                raise ValueError("its text is no text")
+            made = np.frombuffer(array.tobytes(), f"<U{length}").copy().reshape(shape)
+        else:
+            made = array.copy()
+        return made.T if described.get("turned") is True else made
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    if state["bit_generator"] != "PCG64":
+        raise ValueError("its generator is none of ours")
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = state
+    return rng
+
+
+def _random_state(state: dict[str, Any]) -> np.random.RandomState:
+    made = np.random.RandomState()
+    made.set_state(state)
+    return made

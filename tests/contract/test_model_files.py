@@ -1,0 +1,346 @@
+"""Model files: what they keep, and what they refuse."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import onkel
+from onkel import expansion
+from onkel.storage import model_file
+from onkel.storage.tree import Reader, Writer
+from tests.contract.systems import (
+    CLASSIFIERS,
+    RANDOM,
+    REGRESSORS,
+    SYSTEMS,
+    System,
+    data,
+    each,
+    goes_on_alike,
+)
+
+ROWS = 150
+
+
+def through_a_file(model: Any, folder: Path) -> Any:
+    onkel.save(model, folder / "model.onkel")
+    return onkel.load(folder / "model.onkel")
+
+
+# ---- going on ------------------------------------------------------------------------
+
+
+@each(SYSTEMS)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_loaded_model_goes_on_with_the_same_bits(
+    system: System, classes: int, tmp_path: Path
+) -> None:
+    X, y = data(system, 2 * ROWS, classes=classes)
+    model = system.make().partial_fit(X[:ROWS], y[:ROWS])
+    goes_on_alike(through_a_file(model, tmp_path), model, X[ROWS:], y[ROWS:])
+
+
+@each(RANDOM)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_loaded_model_of_sparse_rows_goes_on_with_the_same_bits(
+    system: System, dtype: Any, tmp_path: Path
+) -> None:
+    X, y = data(system, 2 * ROWS)
+    X = scipy.sparse.csr_array(X.astype(dtype))
+    model = system.make().partial_fit(X[:ROWS], y[:ROWS])
+    goes_on_alike(through_a_file(model, tmp_path), model, X[ROWS:], y[ROWS:])
+
+
+@pytest.mark.parametrize(
+    "name", ["BSCAClassifier", "BSCARegressor", "LLSVMClassifier", "LLSVMRegressor"]
+)
+def test_a_loaded_batch_model_answers_with_the_same_bits(
+    name: str, tmp_path: Path
+) -> None:
+    X, y = data(REGRESSORS["rbp-r"] if "Reg" in name else CLASSIFIERS["rbp"], ROWS)
+    model = getattr(onkel, name)(budget=10, gamma=0.5, random_state=0).fit(X, y)
+    same = through_a_file(model, tmp_path)
+    np.testing.assert_array_equal(same.dual_coef_, model.dual_coef_)
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        onkel.FourierFeatures(n_components=10, gamma=0.5, random_state=0),
+        onkel.NystromFeatures(budget=10, gamma=0.5, random_state=0),
+    ],
+    ids=["fourier", "nystrom"],
+)
+def test_a_loaded_transformer_gives_the_same_bits(model: Any, tmp_path: Path) -> None:
+    X, _ = data(CLASSIFIERS["rbp"], ROWS)
+    model.fit(X)
+    same = through_a_file(model, tmp_path)
+    np.testing.assert_array_equal(same.transform(X), model.transform(X))
+    assert list(same.get_feature_names_out()) == list(model.get_feature_names_out())
+
+
+@pytest.mark.parametrize("name", sorted(model_file._estimators()))
+def test_an_unfitted_estimator_keeps_its_parameters(name: str, tmp_path: Path) -> None:
+    model = getattr(onkel, name)()
+    same = through_a_file(model, tmp_path)
+    assert type(same) is type(model)
+    assert same.get_params() == model.get_params()
+    assert not same.__sklearn_is_fitted__()
+
+
+def test_parameters_of_all_kinds_come_back(tmp_path: Path) -> None:
+    X, y = data(CLASSIFIERS["bsgd"], ROWS)
+    seed = np.random.RandomState(3)
+    model = CLASSIFIERS["bsgd"].make(
+        class_weight={0: 2.0, 1: 1}, random_state=seed, n_jobs=np.int64(1)
+    )
+    same = through_a_file(model.fit(X, y), tmp_path)
+    assert same.class_weight == {0: 2.0, 1: 1}
+    assert same.random_state.randint(10**6) == seed.randint(10**6)
+    goes_on_alike(same, model, X, y)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], np.array(["n", "yes"], object)])
+def test_text_labels_come_back(labels: Any, tmp_path: Path) -> None:
+    X, y = data(CLASSIFIERS["rbp"], ROWS)
+    model = CLASSIFIERS["rbp"].make().fit(X, np.asarray(labels)[y])
+    same = through_a_file(model, tmp_path)
+    assert same.classes_.dtype == model.classes_.dtype
+    assert same.classes_.tolist() == model.classes_.tolist()
+    assert same.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_columns_names_and_history_come_back(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = data(CLASSIFIERS["bsgd"], ROWS)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = CLASSIFIERS["bsgd"].make(monitor=True).fit(frame, y)
+    same = through_a_file(model, tmp_path)
+    assert same.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert str(same.history_) == str(model.history_)
+
+
+def test_saving_changes_nothing(tmp_path: Path) -> None:
+    X, y = data(CLASSIFIERS["bogd++"], 2 * ROWS)
+    models = [CLASSIFIERS["bogd++"].make().partial_fit(X, y) for _ in range(2)]
+    onkel.save(models[0], tmp_path / "model.onkel")
+    goes_on_alike(*models, X, y)
+
+
+# ---- damage --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A model file."""
+    path = tmp_path_factory.mktemp("model") / "model.onkel"
+    X, y = data(CLASSIFIERS["bogd"], ROWS)
+    onkel.save(CLASSIFIERS["bogd"].make().partial_fit(X, y), path)
+    return path.read_bytes()
+
+
+def refused(content: bytes, folder: Path, says: str = "") -> None:
+    path = folder / "damaged.onkel"
+    path.write_bytes(content)
+    with pytest.raises(onkel.ModelFileError, match=r"damaged\.onkel") as error:
+        onkel.load(path)
+    assert says in str(error.value)
+
+
+def test_every_flipped_byte_is_refused(content: bytes, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    # A thousand anywhere, and every byte of the header.
+    header = np.arange(min(model_file._header_end(content), len(content)))
+    places = np.concatenate([rng.integers(len(content), size=1000), header])
+    for place, change in zip(
+        places, rng.integers(1, 256, size=len(places)), strict=True
+    ):
+        damaged = bytearray(content)
+        damaged[place] ^= change
+        refused(bytes(damaged), tmp_path)
+
+
+def test_a_cut_or_extended_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    for length in (0, 1, 7, 8, 100, len(content) // 2, len(content) - 1):
+        refused(content[:length], tmp_path)
+    refused(content + b"\0", tmp_path)
+    refused(content + content, tmp_path)
+    refused(b"\xff" * 8 + content[8:], tmp_path)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    refused(b"label,feature\n1,2\n", tmp_path, "no model file")
+    refused(save_arrays({"weights": np.ones(3)}), tmp_path, "no model file")
+    with pytest.raises(FileNotFoundError):
+        onkel.load(tmp_path / "missing.onkel")
+
+
+# ---- forgery: files with the right digest --------------------------------------------
+
+
+def forged(content: bytes, change: Any) -> bytes:
+    """A file with other contents, and the digest that belongs to them."""
+    end = model_file._header_end(content)
+    metadata = json.loads(content[8:end])["__metadata__"]
+    model, arrays = json.loads(metadata["model"]), load_arrays(content)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(model, arrays, metadata)
+    metadata |= {"model": json.dumps(model), "sha256": model_file.BLANK}
+    made = save_arrays(arrays, metadata)
+    digest = hashlib.sha256(made).hexdigest().encode()
+    return made.replace(model_file.BLANK.encode(), digest, 1)
+
+
+def parts(model: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the expansion, as they are in the file."""
+    learner = model["fitted"]["_learner"]["parts"]
+    return dict(zip(expansion.Model._fields, learner[3]["fields"], strict=True))
+
+
+def test_an_unchanged_forgery_is_accepted(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "same.onkel"
+    path.write_bytes(forged(content, lambda model, arrays, metadata: None))
+    assert onkel.load(path).model_size_ > 0
+
+
+def too_many_centers(model: Any, arrays: Any, metadata: Any) -> None:
+    head = arrays[f"model.{parts(model)['head']['array']}"].view(expansion.HEAD)
+    head["count"] = 10**6
+
+
+def fewer_coefficients(model: Any, arrays: Any, metadata: Any) -> None:
+    name = f"model.{parts(model)['coef']['array']}"
+    arrays[name] = arrays[name][:, :-1].copy()
+
+
+def other_precision(model: Any, arrays: Any, metadata: Any) -> None:
+    name = f"model.{parts(model)['points']['array']}"
+    arrays[name] = arrays[name].astype(np.float32)
+
+
+def infinite_center(model: Any, arrays: Any, metadata: Any) -> None:
+    arrays[f"model.{parts(model)['points']['array']}"][0, 0] = np.inf
+
+
+def label_out_of_range(model: Any, arrays: Any, metadata: Any) -> None:
+    arrays[f"model.{parts(model)['label']['array']}"][:] = 77
+
+
+def another_class(model: Any, arrays: Any, metadata: Any) -> None:
+    model["class"] = "SVC"
+
+
+def code(model: Any, arrays: Any, metadata: Any) -> None:
+    model["parameters"]["gamma"] = {"named": "os.system", "fields": ["true"]}
+
+
+def method(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["predict"] = 1
+
+
+def later_format(model: Any, arrays: Any, metadata: Any) -> None:
+    metadata["onkel"] = "2"
+
+
+def no_learner(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["_learner"] = {"list": []}
+
+
+def another_width(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["n_features_in_"] = 5
+
+
+def no_array(model: Any, arrays: Any, metadata: Any) -> None:
+    learner = model["fitted"]["_learner"]["parts"]
+    learner[3]["fields"][1] = 3
+
+
+def unknown_parameter(model: Any, arrays: Any, metadata: Any) -> None:
+    model["parameters"]["bandwidth"] = 1
+
+
+def deep(model: Any, arrays: Any, metadata: Any) -> None:
+    nested: Any = 1
+    for _ in range(60):
+        nested = {"list": [nested]}
+    model["fitted"]["deep_"] = nested
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(too_many_centers, fewer_coefficients, other_precision, infinite_center),
+        *(label_out_of_range, another_class, code, method, later_format, no_learner),
+        *(another_width, no_array, unknown_parameter, deep),
+    ],
+    ids=lambda change: change.__name__,
+)
+def test_a_forgery_that_makes_no_sense_is_refused(
+    change: Any, content: bytes, tmp_path: Path
+) -> None:
+    refused(forged(content, change), tmp_path)
+
+
+# ---- writing -------------------------------------------------------------------------
+
+
+def test_only_our_estimators_are_saved(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="dict is no estimator of onkel"):
+        onkel.save({}, tmp_path / "model.onkel")
+    model = onkel.RBPClassifier(random_state=np.random.SeedSequence(1))
+    with pytest.raises(TypeError, match="random_state is a"):
+        onkel.save(model, tmp_path / "model.onkel")
+    model = onkel.RBPClassifier()
+    model.own = 3
+    with pytest.raises(TypeError, match="'own'"):
+        onkel.save(model, tmp_path / "model.onkel")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.onkel"
+    path.write_bytes(content)
+
+    def fail(*given: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        onkel.save(onkel.RBPClassifier(), path)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_array_that_occurs_twice_is_one_array_again() -> None:
+    writer, array = Writer(), np.arange(3.0)
+    plain = writer.plain([array, array], "example")
+    assert len(writer.arrays) == 1
+    first, second = Reader(writer.arrays).value(plain)
+    assert first is second
+
+
+def test_the_order_of_memory_comes_back() -> None:
+    writer, array = Writer(), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    again = Reader(writer.arrays).value(writer.plain(array, "example"))
+    assert again.flags.f_contiguous
+    np.testing.assert_array_equal(again, array)
+
+
+@each(REGRESSORS)
+def test_extra_comes_back(system: System, tmp_path: Path) -> None:
+    path = tmp_path / "model.onkel"
+    model_file.write(system.make(), path, {"columns": ["a"]}, {"mean": np.ones(2)})
+    contents = model_file.read(path)
+    assert contents.extra == {"columns": ["a"]}
+    assert contents.arrays["mean"].tolist() == [1, 1]
