@@ -1,0 +1,198 @@
+"""Options that several commands share, and what they mean."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import scipy.sparse
+from click.core import ParameterSource
+
+from onkel.cli.screen import bar
+from onkel.data import Dataset, dataset
+from onkel.experiments.tune import accepted, class_of
+
+BATCH_ROWS = 65_536
+# Data sets up to this size are loaded and shuffled; larger ones are streamed.
+IN_MEMORY = 512 * 2**20
+
+
+def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
+    """Return a number for a number: columns have names or places."""
+    return int(text) if text is not None and text.lstrip("-").isdigit() else text
+
+
+_DATA_OPTIONS = [
+    click.option(
+        "--target", callback=_column, help="Column to predict, name or number [last]."
+    ),
+    click.option("--positive", help="One class against the rest: that class."),
+    click.option("--above", type=float, help="Two classes: target above this, or not."),
+    click.option(
+        "--task",
+        type=click.Choice(["auto", "classification", "regression"]),
+        default="auto",
+        show_default=True,
+    ),
+    click.option(
+        "--scaling",
+        type=click.Choice(["auto", "none", "standard", "minmax", "maxabs"]),
+        default="auto",
+        show_default=True,
+        help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
+    ),
+    click.option(
+        "--mirror",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of data sets [$ONKEL_DATA_MIRROR].",
+    ),
+    click.option(
+        "--part",
+        type=click.Choice(["train", "test", "all"]),
+        default="train",
+        show_default=True,
+        help="Of a data set in the catalogue.",
+    ),
+]
+
+batch_rows = click.option(
+    "--batch-rows",
+    type=click.IntRange(min=1),
+    default=BATCH_ROWS,
+    show_default=True,
+    help="Rows in memory at a time.",
+)
+seed = click.option("--seed", type=int, default=0, show_default=True)
+system = click.option(
+    "--system", default="bsgd", show_default=True, help="For example avm, bogd, fogd."
+)
+budget = click.option("--budget", type=click.IntRange(min=1), help="Most centres.")
+gamma = click.option("--gamma", help='Kernel coefficient, "scale" or "median".')
+parameters = click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any other parameter of the system; as often as you like.",
+)
+
+
+def of_data(required: bool = True) -> Callable[..., Any]:
+    """Give a command the argument DATA and the options that say how to read it."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(_DATA_OPTIONS):
+            command = option(command)
+        return click.argument("data", required=required)(command)
+
+    return decorate
+
+
+def command_line(context: click.Context) -> str:
+    """Return what was typed, as one would type it again."""
+    words = ["onkel", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not typed or name == "as_json":
+            continue
+        value = context.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(parameter, click.Argument):
+                words.append(str(one))
+            elif getattr(parameter, "is_flag", False):
+                words.append(parameter.opts[0] if one else parameter.secondary_opts[0])
+            else:
+                words += [max(parameter.opts, key=len), str(one)]
+    return shlex.join(words)
+
+
+def opened(data: str, given: dict[str, Any], **more: Any) -> Dataset:
+    """Open a data set by the options of `of_data`, with a bar over its first pass."""
+    names = ("target", "positive", "above", "task", "scaling", "mirror", "part")
+    how = {name: given[name] for name in names if given[name] is not None}
+    with bar(f"Reading {data}") as advance:
+        return dataset(data, announce=advance, **how | more)
+
+
+def fits_memory(data: Dataset) -> bool:
+    """Whether a data set is small enough to be loaded as a whole."""
+    return 4 * data.n_rows * data.n_features <= IN_MEMORY
+
+
+def parsed(pairs: tuple[str, ...], **given: Any) -> dict[str, Any]:
+    """Parameters of a system out of NAME=VALUE, and of options with a value.
+
+    Examples
+    --------
+    >>> parsed(("alpha=1e-3", "loss=hinge"), budget=10, gamma=None)
+    {'budget': 10, 'alpha': 0.001, 'loss': 'hinge'}
+    """
+    found = {name: _value(value) for name, value in given.items() if value is not None}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="-p")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: Any) -> Any:
+    """Return a number, true, false or null where it is one, and else the text."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except json.JSONDecodeError:
+        return text
+
+
+def made(name: str, data: Dataset, seed: int, given: dict[str, Any]) -> Any:
+    """Make a system for a data set, unfitted."""
+    cls = class_of(name, data.is_regression)
+    unknown = sorted(given.keys() - cls().get_params().keys())
+    if unknown:
+        known = ", ".join(cls().get_params())
+        raise ValueError(f"{name} has no parameter {unknown[0]!r}, only {known}")
+    drawn = accepted(name, data.is_regression, random_state=seed)
+    return cls(**drawn | given)
+
+
+def learn(model: Any, data: Dataset, batch_rows: int, shuffle: bool, seed: int) -> None:
+    """Let a model learn a data set in one pass, in bounded memory where it can.
+
+    What fits into memory is shuffled as a whole, a larger file within its batches; a
+    system that needs all rows at once gets them.
+    """
+    streams = hasattr(model, "partial_fit")
+    if not streams or (shuffle and fits_memory(data)):
+        X, y = data.load()
+        with bar("Learning"):
+            model.fit(X, y)
+        return
+    known = {} if data.is_regression else {"classes": data.classes}
+    rng = np.random.default_rng(seed)
+    with bar("Learning", total=data.n_rows) as advance:
+        for X, y, first in data.batches(batch_rows):
+            if shuffle:
+                order = rng.permutation(len(y))
+                X, y = X[order], y[order]
+            model.partial_fit(X, y, **known)
+            advance(first + len(y))
+
+
+def describe(data: Dataset) -> dict[str, Any]:
+    """Rows, features, and what is to be predicted."""
+    X = next(data.batches(1)).X
+    described = {
+        "data": data.name,
+        "rows": data.n_rows,
+        "features": data.n_features,
+        "storage": "sparse" if scipy.sparse.issparse(X) else "dense",
+    }
+    if data.classes is None or data.counts is None:
+        return described | {"task": "regression"}
+    counts = dict(zip(map(str, data.classes), map(int, data.counts), strict=True))
+    return described | {"task": "classification", "classes": counts}

@@ -1,0 +1,81 @@
+"""onkel race: all systems on a data set, side by side."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onkel.cli import options
+from onkel.cli.screen import NOTES, as_json, show_json
+from onkel.experiments import report
+from onkel.experiments.race import SECONDS, Outcome
+from onkel.experiments.race import race as run
+from onkel.experiments.streams import digits, turning_rings
+
+# Settings of the race that are given only if somebody says so.
+SETTINGS = ("budget", "permutations", "gamma", "batch_rows", "seconds", "predictions")
+
+
+def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
+    with report.shares(NOTES) as announce:
+        outcome = run(data, **settings, announce=announce)
+    if not quiet:
+        report.show(outcome)
+    return outcome
+
+
+@click.command()
+@options.of_data(required=False)
+@options.budget
+@click.option("--permutations", type=click.IntRange(min=1), help="Orders of the rows.")
+@click.option("--gamma", type=float, help="Of the kernel [tried on the first rows].")
+@click.option(
+    "--system", "systems", multiple=True, help="Only this system; may be repeated."
+)
+@click.option("--alone", is_flag=True, help="Without linear models, trees and so on.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help=f"Time limit of a contestant in one order [{SECONDS:g}].",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("race"),
+    show_default=True,
+    help="Folder of the report.",
+)
+@click.option(
+    "--predictions",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for all predictions.",
+)
+@click.option("--batch-rows", type=click.IntRange(min=1), help="Rows at a time [8192].")
+@options.seed
+@as_json
+@click.pass_context
+def race(context: click.Context, /, data: str | None, **given: Any) -> None:
+    """Race all systems at the same budget on DATA, in one pass.
+
+    Each row is predicted, then learnt, by everyone: a leaderboard on the screen, and a
+    page to open in a browser (race.html), pictures and all numbers (race.json) in the
+    folder of --output. Without DATA: digits, and a stream that changes as it goes.
+    """
+    NOTES.print("The first run compiles every system, some seconds each.", style="dim")
+    settings = {name: given[name] for name in SETTINGS if given[name] is not None}
+    settings |= {"seed": given["seed"], "references": not given["alone"]}
+    settings["systems"] = given["systems"] or None
+    if data is None:
+        races: list[tuple[Any, dict[str, Any]]] = [
+            (stream, stream.settings | settings)
+            for stream in (digits(), turning_rings(seed=given["seed"]))
+        ]
+    else:
+        races = [(options.opened(data, given), settings)]
+    outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
+    command = options.command_line(context)
+    paths = report.save(outcomes, given["output"], [command] * len(outcomes))
+    if given["as_json"]:
+        show_json([report.numbers(outcome) for outcome in outcomes])
+    NOTES.print(f"Open {paths[0]} in a browser.", highlight=False)

@@ -1,0 +1,59 @@
+"""onkel reproduce: a table or figure of a paper, ours beside theirs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markdown import Markdown
+
+from onkel.cli.screen import NOTES, as_json, show_json
+from onkel.experiments.reproduce import reproduce as run
+from onkel.experiments.reproduce import targets
+
+
+@click.command()
+@click.argument("target", metavar="PAPER[/TABLE]", required=False)
+@click.option("--permutations", type=click.IntRange(min=1), help="[the paper's]")
+@click.option("--data", "datasets", multiple=True, help="Only this data set.")
+@click.option("--system", "systems", multiple=True, help="Only this system.")
+@click.option(
+    "--cell-seconds",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Time for one cell of a table; what needs more has fewer orders, or none.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproduce"),
+    show_default=True,
+    help="Folder of pages, pictures and results; what is there is not run again.",
+)
+@as_json
+def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
+    """Repeat a table or a figure of a paper by its protocol.
+
+    Without PAPER: what can be repeated. Parameters are chosen as the paper did, and
+    recorded; every number stands beside the published one, with a verdict.
+    """
+    if target is None:
+        if as_json:
+            show_json(targets())
+            return
+        for name, said in targets().items():
+            click.echo(f"{name:18} {said}")
+        return
+    output = given.pop("output")
+    options: dict[str, Any] = {name: value or None for name, value in given.items()}
+    with NOTES.status(f"Reproducing {target}") as status:
+        pages = run(target, output, announce=status.update, **options)
+    if as_json:
+        show_json({"pages": [str(page) for page in pages]})
+        return
+    for page in pages:
+        Console().print(Markdown(page.read_text()))
+        NOTES.print(f"Written: {page}", highlight=False)

@@ -1,0 +1,78 @@
+"""Screen: tables, bars and JSON. Results go to stdout, everything else to stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+NOTES = Console(stderr=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def show_json(result: Any) -> None:
+    """Print a result for machines."""
+    json.dump(result, sys.stdout, default=_plain, indent=2)
+    print()
+
+
+def show(result: Mapping[str, Any], title: str) -> None:
+    """Print names and values for people."""
+    table = Table(title=title, box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in result.items():
+        table.add_row(name.replace("_", " "), _text(value))
+    Console().print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_text(part)}" for key, part in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    return str(value)
+
+
+@contextmanager
+def bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a bar; it moves to the number that the function it yields is called with."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    shown = Progress(
+        *columns, console=NOTES, transient=True, disable=not NOTES.is_terminal
+    )
+    with shown as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda done: progress.update(task, completed=done)

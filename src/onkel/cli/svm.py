@@ -1,0 +1,126 @@
+"""onkel svm-train and svm-predict: what users of LIBSVM are used to.
+
+The machine is BSCA, a support vector machine on a budget; the model file is ours.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from sklearn.model_selection import KFold, cross_val_predict
+
+import onkel
+from onkel.cli import models
+from onkel.cli.evaluate import Tally
+from onkel.cli.predict import whole_file
+from onkel.data import Dataset, dataset
+
+KERNELS = {"0": "linear", "1": "poly", "2": "rbf"}
+KINDS = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
+
+
+def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
+    task = "regression" if regression else "classification"
+    return dataset(path, task=task, scaling="none", **how)
+
+
+@click.command("svm-train")
+@click.argument("training_set", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("model_file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-s",
+    "kind",
+    type=click.Choice(list(KINDS)),
+    default="0",
+    help="0 C-SVC, 3 epsilon-SVR.",
+)
+@click.option(
+    "-t",
+    "kernel",
+    type=click.Choice(list(KERNELS)),
+    default="2",
+    help="0 linear, 1 polynomial, 2 radial basis function.",
+)
+@click.option("-d", "degree", type=int, default=3, help="Degree of the polynomial.")
+@click.option("-g", "gamma", type=float, help="Gamma [1 / number of features].")
+@click.option("-r", "coef0", type=float, default=0.0, help="coef0 of the polynomial.")
+@click.option("-c", "cost", type=float, default=1.0, help="C.")
+@click.option("-p", "epsilon", type=float, default=0.1, help="Epsilon of the tube.")
+@click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
+@click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
+@click.option("-B", "budget", type=click.IntRange(min=1), default=500, help="Centres.")
+@click.option("-q", "quiet", is_flag=True, help="Print nothing.")
+@click.option("--seed", type=int, default=0)
+def svm_train(
+    training_set: Path, model_file: Path | None, folds: int | None, **given: Any
+) -> None:
+    """Train a support vector machine on a budget from a file in LIBSVM's format.
+
+    Options as in LIBSVM; -B is the budget. The rows are not scaled.
+    """
+    regression = given["kind"] == "3"
+    rows = _opened(training_set, regression)
+    parameters: dict[str, Any] = {
+        "C": given["cost"],
+        "kernel": KERNELS[given["kernel"]],
+        "gamma": given["gamma"] or 1.0 / max(rows.n_features, 1),
+        "degree": given["degree"],
+        "coef0": given["coef0"],
+        "tol": given["tolerance"],
+        "budget": given["budget"],
+        "random_state": given["seed"],
+    }
+    if parameters["kernel"] != "rbf":
+        parameters["maintenance"] = "projection_knn"  # merging is for rbf
+    if regression:
+        parameters["epsilon"] = given["epsilon"]
+    model = KINDS[given["kind"]](**parameters)
+    X, y = rows.load()
+    if folds is not None:
+        splits = KFold(folds, shuffle=True, random_state=given["seed"])
+        tally = Tally(regression)
+        tally.add(cross_val_predict(model, X, y, cv=splits), np.asarray(y))
+        print(_cross_validated(tally, regression))
+        return
+    model.fit(X, y)
+    path = model_file or Path(f"{training_set.name}.model")
+    models.saved(model, path, rows.preparation)
+    if not given["quiet"]:
+        print(f"nSV = {model.model_size_}")
+
+
+def _cross_validated(tally: Tally, regression: bool) -> str:
+    result = tally.result()
+    if regression:
+        return f"Cross Validation Mean squared error = {result['rmse'] ** 2:g}"
+    return f"Cross Validation Accuracy = {100 * result['accuracy']:g}%"
+
+
+@click.command("svm-predict")
+@click.argument("test_file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("model_file", type=click.Path(exists=True, path_type=Path))
+@click.argument("output_file", type=click.Path(path_type=Path))
+@click.option("-q", "quiet", is_flag=True, help="Print nothing.")
+def svm_predict(
+    test_file: Path, model_file: Path, output_file: Path, quiet: bool
+) -> None:
+    """Predict a file in LIBSVM's format, a line of OUTPUT_FILE for each row."""
+    model, preparation = models.opened(model_file)
+    regression = not hasattr(model, "classes_")
+    rows = dataset(test_file, preparation=preparation)
+    tally = Tally(regression)
+    with whole_file(output_file) as file:
+        for X, y, _ in rows.batches():
+            predicted = model.predict(X)
+            tally.add(predicted, y)
+            file.writelines(f"{value:g}\n" for value in predicted)
+    if quiet:
+        return
+    result = tally.result()
+    if regression:
+        print(f"Mean squared error = {result['rmse'] ** 2:g} (regression)")
+        return
+    right = result["rows"] - result["mistakes"]
+    share = f"{100 * result['accuracy']:g}% ({right}/{result['rows']})"
+    print(f"Accuracy = {share} (classification)")

@@ -1,0 +1,161 @@
+"""onkel tune: find parameters on a part of the rows."""
+
+import math
+from typing import Any
+
+import click
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from onkel.cli import options
+from onkel.cli.screen import as_json, bar, show_json
+from onkel.data import Dataset
+from onkel.experiments import tune as search
+
+SHOWN = 8  # trials in the table
+
+
+def _numbers(context: Any, parameter: Any, text: str | None) -> list[int]:
+    try:
+        return [int(number) for number in (text or "").split(",") if number]
+    except ValueError as error:
+        raise click.BadParameter("numbers and commas, as in 50,100,200") from error
+
+
+def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> search.Sample:
+    """Draw rows evenly from the whole data set, in one bounded pass."""
+    rng = np.random.default_rng(seed)
+    wanted = np.sort(rng.permutation(data.n_rows)[:rows])
+    parts, labels = [], []
+    for X, y, first in data.batches(batch_rows):
+        taken = wanted[(wanted >= first) & (wanted < first + len(y))] - first
+        parts.append(X[taken])
+        labels.append(y[taken])
+    # A batch may be sparse, and then all are.
+    stack = np.vstack if isinstance(parts[0], np.ndarray) else _stacked
+    X, y = stack(parts), np.concatenate(labels)
+    order = rng.permutation(len(y))
+    return search.Sample(X[order], y[order], data.is_regression)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    import scipy.sparse
+
+    return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+
+
+@click.command()
+@options.of_data()
+@options.system
+@options.budget
+@options.parameters
+@click.option(
+    "--rows",
+    type=click.IntRange(min=20),
+    default=5000,
+    show_default=True,
+    help="Rows to search with.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["optuna", "avm", "bogd", "bsca", "dualsvrg", "nbsgd"]),
+    default="optuna",
+    show_default=True,
+    help="optuna's search, or the grid of a paper.",
+)
+@click.option("--trials", type=click.IntRange(min=1), default=40, show_default=True)
+@click.option(
+    "--budgets",
+    callback=_numbers,
+    metavar="B,B,...",
+    help="Then the smallest of these budgets that is as good as the best.",
+)
+@options.batch_rows
+@options.seed
+@as_json
+def tune(data: str, **given: Any) -> None:
+    """Find gamma, alpha or C, eta0 and radius of a system for DATA.
+
+    Prints the best command line. Parameters given by --budget and -p stay as they are.
+    """
+    rows = options.opened(data, given)
+    sample = sampled(rows, given["rows"], given["batch_rows"], given["seed"])
+    fixed = options.parsed(given["parameters"], budget=given["budget"])
+    with bar(f"Trying {given['system']}", total=None) as advance:
+        found = search.tune(
+            sample,
+            given["system"],
+            given["preset"],
+            given["trials"],
+            given["seed"],
+            fixed,
+            lambda done, total: advance(done),
+        )
+    best = fixed | found.best.parameters
+    budgets: list[search.Tested] = []
+    if given["budgets"]:
+        best["budget"], budgets = search.smallest_budget(
+            sample, given["system"], best, given["budgets"], given["seed"]
+        )
+    told = {
+        name: given[name]
+        for name in ("target", "positive", "above")
+        if given[name] is not None
+    }
+    for name in ("task", "scaling"):
+        if given[name] != "auto":
+            told[name] = given[name]
+    command = search.command_line(data, given["system"], best, told)
+    if given["as_json"]:
+        show_json(
+            {
+                "best": best,
+                "error": found.best.error,
+                "spread": found.best.spread,
+                "command": command,
+                "screened": {f"{gamma:g}": e for gamma, e in found.screened.items()},
+                "trials": [_plain(trial) for trial in found.tested],
+                "budgets": [_plain(trial) for trial in budgets],
+            }
+        )
+        return
+    console = Console()
+    console.print(_table(found.tested, sample.is_regression, "trial"))
+    if budgets:
+        console.print(_table(budgets, sample.is_regression, "budget", SHOWN))
+    console.print(f"{len(sample.y):,} of {rows.n_rows:,} rows. Best:\n")
+    console.print(command, soft_wrap=True, highlight=False)
+
+
+def _plain(trial: search.Tested) -> dict[str, Any]:
+    """Return a trial for JSON, which has no infinity: None is what overflowed."""
+    error = trial.error if math.isfinite(trial.error) else None
+    return trial._asdict() | {"error": error}
+
+
+def _table(
+    tested: list[search.Tested], is_regression: bool, title: str, shown: int = SHOWN
+) -> Table:
+    """Lay out the best trials, the best first."""
+    ranked = sorted(tested, key=lambda trial: trial.error)[:shown]
+    kind = "root mean squared error" if is_regression else "error"
+    table = Table(title=f"Best of {len(tested)} {title}s", box=SIMPLE_HEAD)
+    names = list(ranked[0].parameters)
+    for name in (*names, kind):
+        table.add_column(name, justify="right")
+    for trial in ranked:
+        error = (
+            f"{trial.error:.4g} ± {trial.spread:.2g}"
+            if is_regression
+            else f"{trial.error:.2%} ± {trial.spread:.2%}"
+        )
+        values = [
+            f"{trial.parameters[name]:.4g}"
+            if isinstance(trial.parameters[name], float)
+            else str(trial.parameters[name])
+            for name in names
+        ]
+        table.add_row(*values, error)
+    return table
