@@ -16,8 +16,10 @@ was checked; no code is loaded or run. A file appears at once or not at all.
 import contextlib
 import functools
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import re
 import tempfile
 from pathlib import Path
@@ -28,6 +30,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
+import onkel.estimators
 from onkel._version import __version__
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
@@ -60,14 +63,18 @@ class Contents(NamedTuple):
 
 @functools.cache
 def _estimators() -> dict[str, Any]:
-    """Classes that a file may name."""
-    import onkel
-
-    named = {name: getattr(onkel, name) for name in onkel.__all__}
+    """Classes that a file may name: those of the systems' files."""
+    modules = [
+        importlib.import_module(f"onkel.estimators.{found.name}")
+        for found in pkgutil.iter_modules(onkel.estimators.__path__)
+        if not found.name.startswith("_")
+    ]
     return {
-        name: cls
-        for name, cls in named.items()
-        if isinstance(cls, type) and hasattr(cls, "get_params")
+        name: thing
+        for module in modules
+        for name, thing in vars(module).items()
+        if name.endswith(("Classifier", "Regressor", "Features"))
+        and thing.__module__ == module.__name__
     }
 
 
