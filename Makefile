@@ -9,7 +9,7 @@ export ONKEL_DATA_MIRROR ?= $(wildcard $(CURDIR)/../shared/data)
 .PHONY: help demo test lint bench setup clean
 
 help:
-	@echo "make demo   race all systems on two streams: a table and a picture"
+	@echo "make demo   race all systems on two streams: tables, and a page for the browser"
 	@echo "make test   lint, types, import rules and tests"
 	@echo "make bench  the benchmarks, as tables"
 	@echo "make setup  the development environment in $(VENV)"
@@ -29,7 +29,7 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 setup: $(VENV)/.test
 
 demo: $(VENV)/.cli
-	$(RUN) -m onkel.experiments.race --output results/demo
+	$(RUN) -m onkel.cli race --output results/demo
 
 test: lint
 	$(RUN) -m pytest -n 2 --dist worksteal

@@ -61,7 +61,7 @@ def test_fit_says_what_it_did(moons: Path, tmp_path: Path) -> None:
     assert found["features"] == 4  # two numbers, two colours
     assert found["classes"] == {"lower": 300, "upper": 300}
     assert found["system"] == "RBPClassifier"
-    assert found["model_size"] == 30
+    assert 0 < found["model_size"] <= 30
     assert onkel.load(path).degree == 2
 
 
