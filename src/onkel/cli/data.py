@@ -72,7 +72,7 @@ def list_all(mirror: Path | None, as_json: bool) -> None:
         *(("name", "left"), ("task", "left"), ("rows", "right")),
         *(("features", "right"), ("papers", "left"), ("state", "left")),
     ):
-        table.add_column(heading, justify=side)  # type: ignore[arg-type]
+        table.add_column(heading, justify=side, no_wrap=heading != "papers")  # type: ignore[arg-type]
     for row in found:
         table.add_row(
             *(row["name"], row["task"]),

@@ -179,11 +179,6 @@ def _test(model: Any, rows: Any, batch_rows: int) -> Tally:
 
 
 def _split(model: Any, rows: Any, held_out: float, seed: int) -> Tally:
-    if not options.fits_memory(rows):
-        raise ValueError(
-            f"{rows.name} is too large to be split in memory: evaluate it with "
-            "--progressive, or fit a model and test it on another file"
-        )
     X, y = rows.load()
     order = np.random.default_rng(seed).permutation(len(y))
     tested, learnt = np.split(order, [round(held_out * len(order))])

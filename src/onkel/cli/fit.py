@@ -31,6 +31,7 @@ from onkel.cli.screen import as_json, show, show_json
     "streams of the catalogue].",
 )
 @options.batch_rows
+@options.memory
 @options.seed
 @as_json
 def fit(data: str, **given: Any) -> None:
@@ -48,7 +49,7 @@ def fit(data: str, **given: Any) -> None:
     if not shuffle and "shuffle" in model.get_params():
         model.set_params(shuffle=False)
     start = time.perf_counter()
-    options.learn(model, rows, given["batch_rows"], shuffle, given["seed"])
+    options.learn(model, rows, shuffle, given)
     seconds = time.perf_counter() - start
     models.saved(model, given["output"], rows.preparation)
     result = options.describe(rows) | {

@@ -12,12 +12,12 @@ import scipy.sparse
 from click.core import ParameterSource
 
 from onkel.cli.screen import bar
-from onkel.data import Dataset, dataset
+from onkel.data import SCALINGS, Dataset, dataset
+from onkel.experiments.orders import MOST_BYTES, bytes_of
 from onkel.experiments.tune import accepted, class_of
 
 BATCH_ROWS = 65_536
-# Data sets up to this size are loaded and shuffled; larger ones are streamed.
-IN_MEMORY = 512 * 2**20
+MIB = 2**20
 
 
 def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
@@ -39,10 +39,16 @@ _DATA_OPTIONS = [
     ),
     click.option(
         "--scaling",
-        type=click.Choice(["auto", "none", "standard", "minmax", "maxabs"]),
+        type=click.Choice(["auto", *SCALINGS]),
         default="auto",
         show_default=True,
         help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
+    ),
+    click.option("--drop", multiple=True, help="Column not to use; may be repeated."),
+    click.option(
+        "--format",
+        type=click.Choice(["csv", "tsv", "arff", "parquet", "arrow", "libsvm"]),
+        help="Of the file [that of its suffix].",
     ),
     click.option(
         "--mirror",
@@ -64,6 +70,13 @@ batch_rows = click.option(
     default=BATCH_ROWS,
     show_default=True,
     help="Rows in memory at a time.",
+)
+memory = click.option(
+    "--memory",
+    type=click.IntRange(min=0),
+    default=MOST_BYTES // MIB,
+    show_default=True,
+    help="MiB that rows may take to be loaded and shuffled; more is streamed.",
 )
 seed = click.option("--seed", type=int, default=0, show_default=True)
 system = click.option(
@@ -113,15 +126,13 @@ def command_line(context: click.Context) -> str:
 
 def opened(data: str, given: dict[str, Any], **more: Any) -> Dataset:
     """Open a data set by the options of `of_data`, with a bar over its first pass."""
-    names = ("target", "positive", "above", "task", "scaling", "mirror", "part")
+    names = (
+        *("target", "positive", "above", "task", "scaling"),
+        *("drop", "format", "mirror", "part"),
+    )
     how = {name: given[name] for name in names if given[name] is not None}
     with bar(f"Reading {data}") as advance:
         return dataset(data, announce=advance, **how | more)
-
-
-def fits_memory(data: Dataset) -> bool:
-    """Whether a data set is small enough to be loaded as a whole."""
-    return 4 * data.n_rows * data.n_features <= IN_MEMORY
 
 
 def parsed(pairs: tuple[str, ...], **given: Any) -> dict[str, Any]:
@@ -160,26 +171,25 @@ def made(name: str, data: Dataset, seed: int, given: dict[str, Any]) -> Any:
     return cls(**drawn | given)
 
 
-def learn(model: Any, data: Dataset, batch_rows: int, shuffle: bool, seed: int) -> None:
-    """Let a model learn a data set in one pass, in bounded memory where it can.
+def learn(model: Any, data: Dataset, shuffle: bool, given: dict[str, Any]) -> None:
+    """Let a model learn a data set, in bounded memory where it can.
 
     What fits into memory is shuffled as a whole, a larger file within its batches; a
     system that needs all rows at once gets them.
     """
-    streams = hasattr(model, "partial_fit")
-    if not streams or (shuffle and fits_memory(data)):
-        X, y = data.load()
+    rows, seed = given["batch_rows"], given["seed"]
+    some = next(data.batches(rows)).X
+    is_small = bytes_of(some) / some.shape[0] * data.n_rows <= given["memory"] * MIB
+    if is_small or not hasattr(model, "partial_fit"):
         with bar("Learning"):
-            model.fit(X, y)
+            model.fit(*data.load())
         return
     known = {} if data.is_regression else {"classes": data.classes}
     rng = np.random.default_rng(seed)
     with bar("Learning", total=data.n_rows) as advance:
-        for X, y, first in data.batches(batch_rows):
-            if shuffle:
-                order = rng.permutation(len(y))
-                X, y = X[order], y[order]
-            model.partial_fit(X, y, **known)
+        for X, y, first in data.batches(rows):
+            order = rng.permutation(len(y)) if shuffle else slice(None)
+            model.partial_fit(X[order], y[order], **known)
             advance(first + len(y))
 
 
