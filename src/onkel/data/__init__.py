@@ -1,1 +1,17 @@
-"""Data sets of the papers."""
+"""Data sets: the catalogue, readers, and the preparation of rows for learning."""
+
+from onkel.data.bad_file import BadFileError
+from onkel.data.catalogue import DataNotFoundError
+from onkel.data.datasets import Batch, Dataset, dataset
+from onkel.data.preparation import Preparation
+from onkel.data.scaling import SCALINGS
+
+__all__ = [
+    "SCALINGS",
+    "BadFileError",
+    "Batch",
+    "DataNotFoundError",
+    "Dataset",
+    "Preparation",
+    "dataset",
+]

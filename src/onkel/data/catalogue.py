@@ -1,72 +1,271 @@
-"""The catalogue: data sets by name, read from a mirror folder.
+"""The catalogue: data sets of the papers by name, in a mirror or in the cache.
 
-The folder is named by the environment variable ONKEL_DATA_MIRROR; its catalog.json
-lists what is there. What fits into memory is loaded, from LIBSVM's format or CSV; what
-may not is streamed, from Parquet.
+A mirror is a folder whose catalog.json lists what is there; it is named by an argument
+or by the environment variable ONKEL_DATA_MIRROR. What was downloaded is in the cache:
+the folder named by ONKEL_DATA_CACHE, or onkel in $XDG_CACHE_HOME or ~/.cache.
 """
 
+import functools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.datasets import load_svmlight_file
+
+from onkel.data import libsvm
+from onkel.data.bad_file import BadFileError, complain_of
+from onkel.data.columnar import Columnar
+from onkel.data.columns import Column, numbers
+from onkel.data.delimited import Delimited
+from onkel.data.text import stem_suffix
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 VARIABLE = "ONKEL_DATA_MIRROR"
+CACHE_VARIABLE = "ONKEL_DATA_CACHE"
 
 
 class DataNotFoundError(FileNotFoundError):
     """A data set is not at hand; the message says where it was looked for."""
 
 
-def mirror() -> Path:
-    """Return the folder that holds the data sets.
+@dataclass(frozen=True)
+class File:
+    """A file, of a mirror or published.
+
+    Attributes
+    ----------
+    name
+        Of the file.
+    address
+        Where it is published; None of a file that is in mirrors only.
+    format
+        "csv", "libsvm" and so on, where the suffix does not tell.
+    header
+        Whether a CSV begins with names, where its look does not tell.
+    target
+        Column that is the target, where it is not the last.
+    counts
+        Rows of each label, by its text; None for regression, or where not known.
+    bytes, sha256
+        Of the file, where known.
+    """
+
+    name: str
+    address: str | None = None
+    format: str | None = None
+    header: bool | None = None
+    target: str | int | None = None
+    counts: Mapping[str, int] | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The training or test part of a data set: rows, and the files that have them."""
+
+    rows: int
+    mirrored: File | None = None
+    published: File | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue says of a data set.
+
+    Attributes
+    ----------
+    name
+        As it is asked for.
+    task
+        "binary", "multiclass" or "regression".
+    features
+        Number of them, in the file.
+    parts
+        By name: "train" and, where there is one, "test".
+    in_order
+        Whether the rows are a stream in time.
+    scaling
+        What "auto" stands for.
+    protocol
+        Split, seed and scaling of our experiments, in words.
+    papers
+        Those that use it.
+    source, note
+        Where it comes from, and what to know of it.
+    """
+
+    name: str
+    task: str
+    features: int
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    in_order: bool = False
+    scaling: str = "auto"
+    protocol: str = ""
+    papers: Sequence[str] = ()
+    source: str = ""
+    note: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The task as `onkel.data.dataset` has it."""
+        labelled = self.task in ("binary", "multiclass")
+        return "classification" if labelled else self.task
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Whether all its parts have a published address."""
+        return all(part.published is not None for part in self.parts.values())
+
+
+@functools.cache
+def _packaged() -> dict[str, Entry]:
+    text = (files("onkel.data") / "catalogue.json").read_text(encoding="utf-8")
+    return {name: _entry(name, said) for name, said in json.loads(text).items()}
+
+
+def _entry(name: str, said: dict[str, Any]) -> Entry:
+    parts = {
+        part: Part(
+            known["rows"],
+            File(**known["mirrored"]) if "mirrored" in known else None,
+            File(**known["published"]) if "published" in known else None,
+        )
+        for part, known in said["parts"].items()
+    }
+    return Entry(name, **{**said, "parts": parts})
+
+
+def _mirrored(folder: str | Path | None) -> dict[str, Entry]:
+    """Entries of a mirror; those that onkel knows are completed from its own."""
+    at = mirror(folder)
+    if at is None:
+        return {}
+    try:
+        listed = json.loads((at / "catalog.json").read_text(encoding="utf-8"))
+        return {name: _listed(name, said) for name, said in listed.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadFileError(at / "catalog.json", f"no catalogue: {error!r}") from error
+
+
+def _listed(name: str, said: dict[str, Any]) -> Entry:
+    known = _packaged().get(name)
+    parts = dict(known.parts) if known is not None else {}
+    for part, file in said["files"].items():
+        rows = int(said[f"rows_{part}"])
+        old = parts.get(part, Part(rows))
+        same = old.mirrored is not None and old.mirrored.name == file
+        parts[part] = Part(rows, old.mirrored if same else File(file), old.published)
+    if known is None:
+        task, note = said.get("task", "auto"), said.get("note", "")
+        source = said.get("source", "")
+        return Entry(name, task, said["features"], parts, source=source, note=note)
+    return Entry(**{**vars(known), "parts": parts, "features": said["features"]})
+
+
+def mirror(folder: str | Path | None = None) -> Path | None:
+    """Return the folder to look for data sets in; None if there is none.
+
+    Parameters
+    ----------
+    folder
+        Instead of that of the environment variable.
 
     Raises
     ------
     DataNotFoundError
-        If no folder is named, or the one named has no catalogue.
+        If the folder named has no catalogue.
     """
-    named = os.environ.get(VARIABLE, "")
+    named = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not named:
-        raise DataNotFoundError(
-            f"no data folder: set the environment variable {VARIABLE} to a folder with "
-            "a catalog.json"
-        )
+        return None
     if not (Path(named) / "catalog.json").is_file():
-        raise DataNotFoundError(f"{VARIABLE}={named} has no catalog.json")
+        said = f"{VARIABLE}={named}" if folder is None else named
+        raise DataNotFoundError(f"{said} has no catalog.json")
     return Path(named)
 
 
-def entry(name: str) -> dict[str, Any]:
-    """Return what the catalogue says of a data set: files, rows, features and so on."""
-    catalogue = json.loads((mirror() / "catalog.json").read_text())
-    if name not in catalogue:
-        known = ", ".join(sorted(catalogue))
-        raise ValueError(f"unknown data set {name!r}; the catalogue has {known}")
-    return catalogue[name]
+def cache() -> Path:
+    """Return the folder that downloads are kept in; it may not be there yet."""
+    if named := os.environ.get(CACHE_VARIABLE, ""):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "onkel"
 
 
-def _file(name: str, part: str) -> Path:
-    files = entry(name)["files"]
-    if part not in files:
-        raise ValueError(f"{name} has no part {part!r}, only {sorted(files)}")
-    path = mirror() / files[part]
-    if not path.is_file():
-        raise DataNotFoundError(f"{path} is listed in the catalogue but not there")
-    return path
+def entries(folder: str | Path | None = None) -> dict[str, Entry]:
+    """Return all data sets that onkel or the mirror knows, by name."""
+    return dict(sorted({**_packaged(), **_mirrored(folder)}.items()))
+
+
+def is_known(name: str, folder: str | Path | None = None) -> bool:
+    """Tell whether a data set of this name is known, at hand or not."""
+    return name in _packaged() or name in _mirrored(folder)
+
+
+def entry(name: str, folder: str | Path | None = None) -> Entry:
+    """Return what the catalogue says of a data set.
+
+    Examples
+    --------
+    >>> entry("ijcnn1").features
+    22
+    """
+    known = entries(folder)
+    if name not in known:
+        raise ValueError(f"unknown data set {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def find(name: str, part: str, folder: str | Path | None = None) -> tuple[Path, File]:
+    """Return the file of a part: the mirror's, or else the one downloaded.
+
+    Raises
+    ------
+    DataNotFoundError
+        If neither is there; the message says how to get it.
+    """
+    parts = entry(name, folder).parts
+    if part not in parts:
+        raise ValueError(f"{name} has no part {part!r}, only {', '.join(parts)}")
+    known, looked, at = parts[part], [], mirror(folder)
+    if at is not None and name in _mirrored(folder) and known.mirrored is not None:
+        path = at / known.mirrored.name
+        if path.is_file():
+            return path, known.mirrored
+        looked.append(f"{path} is listed in the catalogue but not there")
+    elif at is not None:
+        looked.append(f"{at} does not list it")
+    else:
+        looked.append(f"no mirror is named by {VARIABLE}")
+    if known.published is not None:
+        path = cache_path(name, known.published)
+        if path.is_file():
+            return path, known.published
+        looked.append(f"{path} is not there")
+        advice = f"`onkel data fetch {name}` gets it from {known.published.address}"
+    else:
+        advice = f"it is not published in this form ({entry(name, folder).source})"
+    missing = "; ".join(looked)
+    raise DataNotFoundError(f"{name} ({part}) is not at hand: {missing}; {advice}")
+
+
+def cache_path(name: str, file: File) -> Path:
+    """Return where a download is kept."""
+    return cache() / name / file.name
 
 
 def load(
     name: str, part: str = "train", dtype: Any = np.float32
 ) -> tuple[Any, np.ndarray]:
-    """Read a data set in LIBSVM format, or in CSV with a header and the target last.
+    """Read a data set whole and as it is: not scaled, not encoded.
 
     Parameters
     ----------
@@ -82,30 +281,39 @@ def load(
     X, y
         Rows, in CSR from LIBSVM format and dense from CSV, and their labels or targets.
     """
-    path, features = _file(name, part), entry(name)["features"]
-    if path.suffix == ".parquet":
+    path, file = find(name, part)
+    features = entry(name).features
+    suffix = stem_suffix(path)
+    if suffix == ".parquet":
         raise ValueError(
             f"{path.name} is for streaming: read it with batches({name!r})"
         )
-    if ".csv" in path.suffixes:
-        return _read_csv(path, features, dtype)
-    X, y = load_svmlight_file(str(path), n_features=features, dtype=dtype)
-    return scipy.sparse.csr_array(X), y
+    if suffix == ".csv":
+        return _load_csv(Delimited(path, header=file.header), features, dtype)
+    blocks = list(libsvm.read_blocks(path, 65_536, features))
+    y = np.concatenate([block.y for block in blocks])
+    stacked = scipy.sparse.vstack([block.widened(features, dtype) for block in blocks])
+    return stacked, y
 
 
-def _read_csv(path: Path, features: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        # Decompresses by itself. Targets keep their digits whatever dtype is.
-        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    if table.shape[1] != features + 1:
+def _load_csv(
+    table: Delimited, features: int, dtype: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    if len(table.kinds) != features + 1:
         raise ValueError(
-            f"{path} has {table.shape[1]} columns; the catalogue says {features} "
-            "features, and the target comes after them"
+            f"{table.path} has {len(table.kinds)} columns; the catalogue says "
+            f"{features} features, and the target comes after them"
         )
+
+    kinds = dict.fromkeys(table.kinds, "number")
+    columns = [Column(name, kind) for name, kind in kinds.items()]
+    parts, done = [], 0
+    for batch in table.batches(65_536, kinds):
+        parts.append(numbers(batch, columns, complain_of(table.fault, done)))
+        done += batch.num_rows
+    read = np.concatenate(parts)
     # A view would keep the whole table alive.
-    return table[:, :-1].astype(dtype), table[:, -1].copy()
+    return read[:, :-1].astype(dtype), read[:, -1].copy()
 
 
 def batches(
@@ -127,22 +335,11 @@ def batches(
     batches
         One at a time. At most a row group of the file is in memory with it.
     """
-    path = _file(name, "train")
+    path, _ = find(name, "train")
     if path.suffix != ".parquet":
         raise ValueError(f"{path.name} is no Parquet: read it with load({name!r})")
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise ImportError(
-            "Parquet is read with pyarrow, which is not installed with onkel itself: "
-            'pip install "onkel[race]"'
-        ) from error
-    source = ParquetFile(path)
-    # pyarrow leaves out what it does not find.
-    unknown = sorted(set(columns or ()) - set(source.schema_arrow.names))
-    if unknown:
-        known = ", ".join(source.schema_arrow.names)
-        raise ValueError(f"{path} has no column {unknown[0]!r}, only {known}")
-    return source.iter_batches(batch_size=rows, columns=columns)
+    table = Columnar(path, "parquet")
+    wanted = [table.column(name) for name in columns or table.kinds]
+    return table.batches(rows, {name: table.kinds[name] for name in wanted})

@@ -333,7 +333,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     options = _arguments(argv)
     system = SYSTEMS[options.system]
-    rows = min(options.rows or np.inf, entry(DATA)["rows_train"])
+    known = entry(DATA).parts["train"].rows
+    rows = min(options.rows or known, known)
     trial = list(flights(min(rows, options.trial_rows)))
     X, y = np.concatenate([b.X for b in trial]), np.concatenate([b.y for b in trial])
 

@@ -1,0 +1,141 @@
+"""LIBSVM's text format: a line is a label and index:value pairs, indices from 1."""
+
+import io
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from sklearn.datasets import load_svmlight_file
+
+from onkel.data.bad_file import BadFileError
+from onkel.data.text import open_text
+
+# A wider matrix is taken for a mistake: its statistics alone would fill the memory.
+WIDEST = 2**24
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a file."""
+
+    X: scipy.sparse.csr_array  # float64; as wide as its largest index
+    y: np.ndarray  # shape (rows,), float64
+
+    def widened(self, width: int, dtype: Any = np.float64) -> scipy.sparse.csr_array:
+        """Return the rows as a matrix of a width."""
+        parts = self.X.data.astype(dtype, copy=False), self.X.indices, self.X.indptr
+        return scipy.sparse.csr_array(parts, shape=(len(self.y), width))
+
+
+def read_blocks(
+    path: Path, rows: int, widest: int = WIDEST, labelled: bool = True
+) -> Iterator[Block]:
+    """Read a file in LIBSVM's format, some rows at a time.
+
+    Parameters
+    ----------
+    path
+        Of the file, plain or compressed.
+    rows
+        Of a block, at most; empty lines and comments count.
+    widest
+        Largest index allowed.
+    labelled
+        If false, lines may begin without a label; y is then 0.
+
+    Raises
+    ------
+    BadFileError
+        At a line that breaks the format, or holds an infinity or a NaN.
+    """
+    first = 1
+    with open_text(path) as file:
+        while lines := list(itertools.islice(file, rows)):
+            if not labelled:
+                lines = [_with_label(line) for line in lines]
+            block = _parse(path, lines, first, widest)
+            first += len(lines)
+            if block.X.shape[0]:
+                yield block
+
+
+def fault(path: Path, row: int, what: str) -> BadFileError:
+    """Return the error for a row, counted from 0, with its line."""
+    with open_text(path) as file:
+        numbered = enumerate(file, 1)
+        full = (at for at, line in numbered if line.partition(b"#")[0].strip())
+        return BadFileError(path, what, line=next(itertools.islice(full, row, None)))
+
+
+def _with_label(line: bytes) -> bytes:
+    words = line.split(maxsplit=1)
+    return b"0 " + line if words and b":" in words[0] else line
+
+
+def _parse(path: Path, lines: list[bytes], first: int, widest: int) -> Block:
+    try:
+        X, y = load_svmlight_file(
+            io.BytesIO(b"".join(lines)), zero_based=False, dtype=np.float64
+        )
+    except (ValueError, OverflowError) as error:
+        _complain(path, lines, first, widest)
+        raise BadFileError(path, str(error), line=first) from error
+    sound = np.isfinite(X.data).all() and np.isfinite(y).all()
+    if not sound or (X.nnz and X.indices.max() >= widest):
+        _complain(path, lines, first, widest)
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    # scikit-learn makes a matrix of no rows one column wide.
+    narrow = scipy.sparse.csr_array((X.data, indices, indptr), shape=X.shape)
+    return Block(narrow, y)
+
+
+def _complain(path: Path, lines: list[bytes], first: int, widest: int) -> None:
+    """Find the first bad line and raise."""
+    for number, line in enumerate(lines, first):
+        if what := _fault(line, widest):
+            raise BadFileError(path, what, line=number)
+
+
+def _fault(line: bytes, widest: int) -> str:
+    """What is wrong with a line; empty if nothing is.
+
+    Examples
+    --------
+    >>> _fault(b"1 2:0.5 1:3", 9)
+    'index 1 follows index 2: indices must ascend'
+    """
+    words = line.decode(errors="replace").partition("#")[0].split()
+    if not words:
+        return ""
+    if not _is_finite(words[0]):
+        return (
+            f"the label {words[0]!r} is not a finite number; if this is not LIBSVM's "
+            "format, say which by the suffix or format="
+        )
+    last = 0
+    for word in words[1:]:
+        index, colon, value = word.partition(":")
+        if index == "qid":
+            continue
+        if not colon or not index.lstrip("+-").isdecimal():
+            return f"{word!r} is not index:value"
+        if int(index) < 1:
+            return f"index {index}: indices begin with 1"
+        if int(index) <= last:
+            return f"index {index} follows index {last}: indices must ascend"
+        if int(index) > widest:
+            return f"index {index} is too large: the features are 1 to {widest}"
+        if not _is_finite(value):
+            return f"the value in {word!r} is not a finite number: leave it out or fill"
+        last = int(index)
+    return ""
+
+
+def _is_finite(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
