@@ -368,5 +368,5 @@ def test_without_pyarrow_it_says_what_to_install(
 ) -> None:
     write(tmp_path / name, "a,b\n1,2\n")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r'pip install "onkel\[race\]"'):
+    with pytest.raises(ImportError, match=r'pip install "onkel\[cli\]"'):
         dataset(tmp_path / name)

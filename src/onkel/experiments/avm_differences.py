@@ -4,7 +4,7 @@
 
 prints, for one random order each, what smaller cells, no limit on the cores, neighbours
 on the grid, a missing ball and a longer stream do. gamma and alpha are those that
-`onkel.experiments.avm` chose.
+`onkel reproduce avm` chose.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import onkel
-from onkel.experiments.avm import machine
 from onkel.experiments.online_data import Task, task
+from onkel.experiments.reproduce.avm import machine
 from onkel.experiments.tuning import pass_of
 
 # Rows of the paper's cod-rna, of which ours is a part.

@@ -1,88 +1,138 @@
-"""Who races: all classifiers of the library, and two references to beat."""
+"""Who races for the library: every system that learns from a stream, at one budget."""
 
 import inspect
 import math
-import time
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import SGDClassifier
 
 import onkel
-from onkel.experiments.streams import Stream
 
-T = TypeVar("T")
+# Systems without a budget cost ever more per row: longer races leave them out.
+UNBUDGETED_ROWS = 20_000
+# Of the budget of a system with centres and features, the part that is centres; as in
+# the defaults of the two that have both.
+CENTRE_SHARE = 0.2
+# A warm-up makes everything that a race runs, the phase after the budget is full too.
+WARM_UP_BUDGET, WARM_UP_ROWS = 16, 256
 
-# Rows that the linear model predicts, then learns, at a time: row by row the calls
-# would cost far more than the model.
-BATCH = 32
-REPETITIONS = 3
-WARM_UP_ROWS = 64
-REFERENCES = CONSTANT, LINEAR = "constant", "linear SGD"
+
+class Problem(NamedTuple):
+    """What is raced on, as far as parameters depend on it."""
+
+    rows: int
+    features: int
+    classes: int  # 0 for regression
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether targets, not labels, are predicted."""
+        return self.classes == 0
+
+
+class Contestant(Protocol):
+    """What predicts, then learns. Labels are numbers of classes, from 0."""
+
+    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
+        """Learn rows; return what was predicted for them before."""
+
+    @property
+    def size(self) -> int | None:
+        """Centres and features; None where these have no meaning."""
+
+    @property
+    def updates(self) -> int | None:
+        """Rows that changed the model; None where nobody counts."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that are kept between two calls."""
 
 
 @dataclass(frozen=True)
-class Result:
-    """How one contestant did on one stream."""
+class Entry:
+    """A name on the list of starters."""
 
     name: str
     model: str  # with its parameters, as one would write it down
-    mistakes: np.ndarray  # shape (rows,): whether a row was predicted wrong
-    size: int | None = None  # centres and features; None where it has no meaning
-    budget: int | None = None
-    updates: int | None = None
-    seconds: float | None = None  # of the fastest repetition
+    make: Callable[[int], Contestant]  # with a seed
+    budget: int | None = None  # centres and features
+    is_reference: bool = False
+    warm_up: Callable[[Any, np.ndarray], None] = lambda X, y: None
+
+
+class System:
+    """A system of the library, row by row.
+
+    Parameters
+    ----------
+    model
+        Unfitted.
+    classes
+        Number of classes, 0 for regression.
+
+    Examples
+    --------
+    >>> model = onkel.RBPClassifier(budget=2, gamma=1.0, random_state=0)
+    >>> X, y = np.array([[0.0], [1.0], [0.0]]), np.array([1, 0, 1])
+    >>> System(model, classes=2).predict_then_learn(X, y).tolist()
+    [0, 1, 1]
+    """
+
+    def __init__(self, model: Any, classes: int) -> None:
+        self.model = model
+        self._classes = np.arange(classes) if classes else None
+
+    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
+        """Learn rows; return what was predicted for each before its own update."""
+        if self._classes is None:
+            return onkel.progressive(self.model, X, y)
+        scores = onkel.progressive(self.model, X, y, classes=self._classes)
+        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return best.astype(np.int64)
 
     @property
-    def is_reference(self) -> bool:
-        """Whether this is no system of the library."""
-        return self.name in REFERENCES
+    def size(self) -> int:
+        """Centres and features."""
+        return self.model.model_size_ + getattr(self.model, "n_components", 0)
 
     @property
-    def grows(self) -> bool:
-        """Whether this is a system without a budget."""
-        return self.budget is None and not self.is_reference
+    def updates(self) -> int:
+        """Rows that changed the model."""
+        return self.model.n_updates_
 
     @property
-    def mistake_rate(self) -> float:
-        """Mistakes per row."""
-        return float(self.mistakes.mean())
-
-    @property
-    def rows_per_second(self) -> float | None:
-        """Rows predicted and learnt in a second."""
-        return None if self.seconds is None else len(self.mistakes) / self.seconds
+    def memory(self) -> int:
+        """Bytes of everything that the model needs to go on learning."""
+        return len(pickle.dumps(self.model))
 
 
-class Outcome(NamedTuple):
-    """How a race went."""
-
-    stream: Stream
-    results: list[Result]  # from the fewest mistakes to the most
-
-
-def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
+def variants(system: str, problem: Problem) -> dict[str, dict[str, Any]]:
     """Names under which a system starts, and parameters that differ from its defaults.
 
     Parameters
     ----------
     system
         Name without the task.
-    rows
-        Length of the stream.
+    problem
+        What it will learn.
 
     Examples
     --------
-    >>> variants("BOGD", rows=1000)
+    >>> variants("BOGD", Problem(rows=1000, features=2, classes=2))
     {'BOGD': {'sampling': 'uniform'}, 'BOGD++': {'sampling': 'weighted'}}
     """
     # alpha = 1/(n C) with the C = 1 of a support vector machine
-    pegasos = {"alpha": 1 / rows}
+    alpha = {"alpha": 1 / problem.rows}
+    # The first steps of 1/(alpha t) would be n long. Mistakes do not mind the scale of
+    # a score; squared errors do, so in regression steps begin at 1.
+    pegasos = alpha | ({"t0": float(problem.rows)} if problem.is_regression else {})
     # the paper's choice, which fit would make by itself; a stream has to be told
-    fading = {"maintenance_rate": 0.6 * rows}
+    fading = {"maintenance_rate": 0.6 * problem.rows}
     table: dict[str, dict[str, dict[str, Any]]] = {
         "BOGD": {
             "BOGD": {"sampling": "uniform"},
@@ -95,130 +145,101 @@ def variants(system: str, rows: int) -> dict[str, dict[str, Any]]:
             "BPA-NN": {"variant": "nn"},
             "BPA-P": {"variant": "p"},
         },
-        "Projectron": {
-            "Projectron": {},
-            "Projectron++": {"aggressive": True},
-        },
+        "Projectron": {"Projectron": {}}
+        | ({} if problem.is_regression else {"Projectron++": {"aggressive": True}}),
         "DualSGD": {"DualSGD": pegasos},
         # the step of the other systems with a constant rate; the theory's is tiny
-        "DualSVRG": {"DualSVRG": pegasos | {"eta0": 0.5}},
+        "DualSVRG": {"DualSVRG": alpha | {"eta0": 0.5}},
         "KernelSGD": {"KernelSGD": pegasos},
         "NBSGD": {"NBSGD": pegasos | fading},
     }
     return table.get(system, {system: {}})
 
 
-def systems(stream: Stream, seed: int = 0) -> dict[str, Any]:
-    """Every classifier for streams, unfitted, by the name under which it starts."""
+def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
+    """Parameters that are the same for all, of those that a system knows."""
+    known = set(known)
+    centres = budget
+    if {"budget", "n_components"} <= known:
+        centres = max(1, round(CENTRE_SHARE * budget))
     shared = {
-        "budget": stream.budget,
-        "max_core": stream.budget,
+        "budget": centres,
+        "max_core": centres,
+        "n_components": budget - centres if "budget" in known else budget,
+        "merge_size": max(1, centres // 5),
         # at the edge of a cell a point is half like its core
-        "coverage_radius": math.sqrt(math.log(2.0) / stream.gamma),
-        "gamma": stream.gamma,
-        "random_state": seed,
+        "coverage_radius": math.sqrt(math.log(2.0) / gamma),
+        "gamma": gamma,
     }
-    models: dict[str, Any] = {}
-    for public in onkel.__all__:
-        if not public.endswith("Classifier"):
-            continue
-        system = getattr(onkel, public)
-        if not hasattr(system, "partial_fit"):
-            continue  # needs all rows at once
-        known = inspect.signature(system).parameters
-        common = {name: value for name, value in shared.items() if name in known}
-        own = variants(public.removesuffix("Classifier"), len(stream.y))
-        models |= {name: system(**common | given) for name, given in own.items()}
-    return models
+    return {name: value for name, value in shared.items() if name in known}
 
 
-def _timed(run: Callable[[], T]) -> tuple[T, float]:
-    """Return what `run` returns, and the seconds of the fastest repetition."""
-    seconds = []
-    for _ in range(REPETITIONS):
-        start = time.perf_counter()
-        outcome = run()
-        seconds.append(time.perf_counter() - start)
-    return outcome, min(seconds)
+def _entry(name: str, model: Any, classes: int) -> Entry:
+    parameters = model.get_params()
+    centres = parameters.get("budget", parameters.get("max_core"))
+    features = parameters.get("n_components")
+    budget = (centres or 0) + (features or 0) or None
+
+    def make(seed: int) -> System:
+        return System(clone(model).set_params(random_state=seed), classes)
+
+    def warm_up(X: Any, y: np.ndarray) -> None:
+        small = {
+            key: min(value, WARM_UP_BUDGET)
+            for key, value in parameters.items()
+            if key in ("budget", "max_core", "merge_size") and value is not None
+        }
+        fresh = clone(model).set_params(random_state=0, **small)
+        System(fresh, classes).predict_then_learn(X, y)
+
+    text = " ".join(repr(model).split())
+    return Entry(name, text, make, budget, warm_up=warm_up)
 
 
-def compete(name: str, model: Any, stream: Stream) -> Result:
-    """Let one system of the library predict and learn the stream.
+class Field(NamedTuple):
+    """Who starts, and who does not and why."""
+
+    entries: list[Entry]
+    left_out: dict[str, str]  # reason by name
+
+
+def library(problem: Problem, budget: int, gamma: float) -> Field:
+    """Enter every system of the library that can learn the problem from a stream.
 
     Parameters
     ----------
-    name
-        Under which it starts.
-    model
-        An unfitted classifier; it stays unfitted.
-    stream
-        The rows.
-
-    Returns
-    -------
-    result
-        Without the time that compilation takes.
-    """
-    X, y, classes = stream.X, stream.y, np.unique(stream.y)
-
-    def run(rows: slice = slice(None)) -> tuple[Any, np.ndarray]:
-        fresh = clone(model)
-        return fresh, onkel.progressive(fresh, X[rows], y[rows], classes=classes)
-
-    run(slice(WARM_UP_ROWS))
-    (fitted, scores), seconds = _timed(run)
-    parameters = model.get_params()
-    features = parameters.get("n_components", 0)
-    budget = parameters.get("budget", parameters.get("max_core"))
-    if features:
-        budget = features + (budget or 0)
-    best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-    return Result(
-        name,
-        " ".join(repr(model).split()),
-        mistakes=classes[best.astype(int)] != y,
-        size=fitted.model_size_ + features,
-        budget=budget,
-        updates=fitted.n_updates_,
-        seconds=seconds,
-    )
-
-
-def most_frequent(y: np.ndarray) -> np.ndarray:
-    """For each row the label that was most frequent before it; ties to the smallest.
+    problem
+        What is raced on.
+    budget
+        Centres and features that a system may have.
+    gamma
+        Of the kernel exp(-gamma |x - x'|^2) of all systems.
 
     Examples
     --------
-    >>> most_frequent(np.array([7, 7, 5, 5, 5, 5])).tolist()
-    [5, 7, 7, 7, 5, 5]
+    >>> field = library(Problem(50_000, 10, classes=2), budget=100, gamma=1.0)
+    >>> [entry.name for entry in field.entries][:4]
+    ['AVM', 'BOGD', 'BOGD++', 'BPA-S']
+    >>> field.left_out["LLSVM"]
+    'has no partial_fit: it needs all rows at once'
     """
-    classes = np.unique(y)
-    seen = np.cumsum(y[:, None] == classes, axis=0)
-    before = np.vstack([np.zeros_like(seen[:1]), seen[:-1]])
-    return classes[before.argmax(axis=1)]
-
-
-def constant(stream: Stream) -> Result:
-    """Let the label that was most frequent so far stand for all rows."""
-    mistakes = most_frequent(stream.y) != stream.y
-    return Result(CONSTANT, "most frequent label so far", mistakes)
-
-
-def linear(stream: Stream, seed: int = 0) -> Result:
-    """Let scikit-learn's linear model predict and learn the stream in small batches."""
-    X, y, classes = stream.X, stream.y, np.unique(stream.y)
-    model = SGDClassifier(random_state=seed)
-
-    def run() -> np.ndarray:
-        fresh = clone(model)
-        # Like the library's systems, it says the first class while it knows nothing.
-        predicted = np.full_like(y, classes[0])
-        for start in range(0, len(y), BATCH):
-            rows = slice(start, start + BATCH)
-            if start > 0:
-                predicted[rows] = fresh.predict(X[rows])
-            fresh.partial_fit(X[rows], y[rows], classes=classes)
-        return predicted
-
-    predicted, seconds = _timed(run)
-    return Result(LINEAR, repr(model), predicted != y, seconds=seconds)
+    task = "Regressor" if problem.is_regression else "Classifier"
+    entries, left_out = [], {}
+    for public in onkel.__all__:
+        if not public.endswith(task):
+            continue
+        system, name = getattr(onkel, public), public.removesuffix(task)
+        if not hasattr(system, "partial_fit"):
+            left_out[name] = "has no partial_fit: it needs all rows at once"
+            continue
+        common = _shared(inspect.signature(system).parameters, budget, gamma)
+        for start, own in variants(name, problem).items():
+            entry = _entry(start, system(**common | own), problem.classes)
+            if entry.budget is None and problem.rows > UNBUDGETED_ROWS:
+                left_out[start] = (
+                    "has no budget: its model and its cost per row grow with the rows, "
+                    f"of which there are more than {UNBUDGETED_ROWS:,}"
+                )
+            else:
+                entries.append(entry)
+    return Field(entries, left_out)

@@ -10,9 +10,9 @@ draws, for w8a and cod-rna and the smooth hinge with the budget oracle (DualSVRG
 
 The paper compares at the same gamma and alpha, so DualSGD runs with those of DualSVRG,
 and with its own. Everything of DualSVRG is drawn for the paper's step and for the
-chosen one. Parameters are those of `onkel.experiments.dual_svrg`: out of its results,
-or chosen here in the same way. Seconds: the fastest run for each value, all values
-taking turns, one thread.
+chosen one. Parameters are those of `onkel reproduce dualsvrg/table2`: out of its
+outcomes, or chosen here in the same way. Seconds: the fastest run for each value, all
+values taking turns, one thread.
 """
 
 import argparse
@@ -29,21 +29,23 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
 from onkel import losses
-from onkel.experiments.dual_svrg import (
+from onkel.experiments.online_data import Task, task
+from onkel.experiments.report import progress
+from onkel.experiments.reproduce.dualsvrg import (
     BUDGETS,
     CHOSEN,
+    DUAL_SGD,
     MEMORY,
     PERIOD,
     SMOOTHING,
     grid_of,
     machine,
 )
-from onkel.experiments.online_data import Task, task
-from onkel.experiments.report import progress
-from onkel.experiments.tables import Results, known, markdown, spread_of
+from onkel.experiments.reproduce.store import Results, known
+from onkel.experiments.tables import markdown, spread_of
 from onkel.experiments.tuning import choose, pass_of
 
-REDUCED, PLAIN = "DualSVRG-H-B", "DualSGD"
+REDUCED, PLAIN = "DualSVRG-H-B", DUAL_SGD
 PAPER_STEP, CHOSEN_STEP = "the paper's step", "step chosen"
 BY_STEP = {PAPER_STEP: REDUCED, CHOSEN_STEP: REDUCED + CHOSEN}
 # Label of a curve: the system, and the one whose parameters it has.
@@ -299,7 +301,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        default=Path("results/dual_svrg/dual_svrg.json"),
+        default=Path("docs/reproduce/dualsvrg_table2.json"),
         help="where parameters may have been chosen already",
     )
     parser.add_argument(

@@ -1,9 +1,13 @@
-"""The streams of the race: one that is real and stays, one that is made and turns."""
+"""The streams that come with the race: one real that stays, one made that turns."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
+
+from onkel.data import Batch
 
 RINGS = 3
 BUMPS = 6  # on each ring; even, so that labels alternate all the way round
@@ -15,37 +19,69 @@ FEATURES = 10
 HINT = 0.3
 
 
-class Stream(NamedTuple):
-    """Labelled rows in the order in which they arrive, and how to race on them."""
+@dataclass(frozen=True)
+class Stream:
+    """Labelled rows in memory, as a data set (see `onkel.data`)."""
 
     name: str
-    X: np.ndarray  # shape (rows, features), float32
+    X: Any  # shape (rows, features)
     y: np.ndarray  # shape (rows,)
-    gamma: float  # kernel coefficient for all systems
-    budget: int  # for the systems that have one
-    window: int | None  # last rows that a curve averages over; None for all so far
+    is_regression: bool = False
+    in_order: bool = False
+    # how to race on it, as far as that is known
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.X.shape[1]
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """Sorted labels; None for regression."""
+        return None if self.is_regression else np.unique(self.y)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Where the rows are from."""
+        return {"source": "comes with onkel"}
+
+    def load(self) -> tuple[Any, np.ndarray]:
+        """Return all rows."""
+        return self.X, self.y
+
+    def batches(self, rows: int = 65_536) -> Iterator[Batch]:
+        """Return the rows in order, some at a time."""
+        for first in range(0, self.n_rows, rows):
+            some = slice(first, first + rows)
+            yield Batch(self.X[some], self.y[some], first)
 
 
-def digits(seed: int = 0) -> Stream:
-    """Handwritten digits that come with scikit-learn, shuffled, scaled to [0, 1].
+def digits() -> Stream:
+    """Handwritten digits that come with scikit-learn, scaled to [0, 1].
 
     Examples
     --------
     >>> stream = digits()
-    >>> stream.X.shape, len(np.unique(stream.y))
+    >>> stream.X.shape, len(stream.classes)
     ((1797, 64), 10)
     """
     pixels, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(labels))
     return Stream(
         "digits",
-        (pixels[order] / 16).astype(np.float32),
-        labels[order],
-        # scikit-learn's own example takes 0.001 for pixels up to 16
-        gamma=0.001 * 16**2,
-        # fewer than the mistakes of a perceptron, or no budget would be felt
-        budget=100,
-        window=None,
+        (pixels / 16).astype(np.float32),
+        labels,
+        settings={
+            # scikit-learn's own example takes 0.001 for pixels up to 16
+            "gamma": 0.001 * 16**2,
+            # fewer than the mistakes of a perceptron, or no budget would be felt
+            "budget": 100,
+        },
     )
 
 
@@ -91,8 +127,14 @@ def turning_rings(
         "turning rings",
         (X @ axes.T).astype(np.float32),
         np.where(rng.random(rows) < flipped, 1 - label, label),
-        # 1 over the expected squared distance of two rows of a bump
-        gamma=1 / (2 * FEATURES * WIDTH**2),
-        budget=500,
-        window=max(1, rows // 25),
+        in_order=True,
+        settings={
+            # 1 over the expected squared distance of two rows of a bump
+            "gamma": 1 / (2 * FEATURES * WIDTH**2),
+            "budget": 500,
+        },
     )
+
+
+# What can be raced on without any file, by name.
+EMBEDDED = {"digits": digits, "turning-rings": turning_rings}

@@ -1,38 +1,9 @@
-"""Our numbers beside published ones: kept in a file as they come, laid out in Markdown.
+"""Numbers laid out in Markdown."""
 
-Keys of results are pairs, a data set and what was run on it.
-"""
-
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-
-Results = dict[tuple[str, str], Any]
-
-
-def known(path: Path) -> Results:
-    """Results of earlier runs."""
-    if not path.exists():
-        return {}
-    numbers = json.loads(path.read_text())
-    found: Results = {}
-    for key, outcome in numbers.items():
-        data, what = key.split("/")
-        found[data, what] = outcome
-    return found
-
-
-def keep(outcomes: Results, path: Path) -> None:
-    """Write results where `known` finds them."""
-    numbers = {"/".join(key): outcome for key, outcome in outcomes.items()}
-    path.write_text(json.dumps(numbers, indent=1))
-
-
-def _deviation(numbers: np.ndarray) -> float:
-    return float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
 
 
 def spread_of(values: Sequence[float], factor: float, digits: int) -> str:
@@ -44,51 +15,22 @@ def spread_of(values: Sequence[float], factor: float, digits: int) -> str:
     '15.0 ± 7.1'
     """
     numbers = factor * np.array(values)
-    return f"{numbers.mean():.{digits}f} ± {_deviation(numbers):.{digits}f}"
+    spread = numbers.std(ddof=1) if len(numbers) > 1 else 0.0
+    return f"{numbers.mean():.{digits}f} ± {spread:.{digits}f}"
 
 
-def difference(
-    values: Sequence[float],
-    published: Sequence[float] | None,
-    factor: float,
-    rounding: float = 0.0,
-) -> str:
-    """Difference from the published mean, in standard deviations of both.
-
-    Parameters
-    ----------
-    values
-        Ours.
-    published
-        Mean and standard deviation; None for no answer.
-    factor
-        Of the published unit.
-    rounding
-        Least deviation: half a unit of the last digit that is published.
+def power(value: float) -> str:
+    """Write a number of a grid, as a power of 2 if it is one.
 
     Examples
     --------
-    >>> difference([0.1, 0.1], (12.0, 1.0), factor=100.0)
-    '-2.0'
+    >>> power(0.25), power(0.2), power(1.0)
+    ('2^-2', '0.2', '1')
     """
-    if published is None:
-        return ""
-    numbers = factor * np.array(values)
-    both = max(float(np.hypot(_deviation(numbers), published[1])), rounding)
-    return f"{(numbers.mean() - published[0]) / both:+.1f}"
-
-
-def power(parameters: Mapping[str, float], name: str, unit: str = "") -> str:
-    """Write a parameter of a grid of powers of 2; a dash if there is none.
-
-    Examples
-    --------
-    >>> power({"alpha": 0.25}, "alpha", unit="/n")
-    '2^-2/n'
-    """
-    if name not in parameters:
-        return "-"
-    return f"2^{round(np.log2(parameters[name]))}{unit}"
+    exponent = math.log2(value) if value > 0 else 0.5
+    if exponent != round(exponent) or exponent == 0:
+        return f"{value:.3g}"
+    return f"2^{round(exponent)}"
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

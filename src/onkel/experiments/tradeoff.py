@@ -18,9 +18,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from onkel.experiments.avm import DIAMETERS, machine
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.report import progress
+from onkel.experiments.reproduce.avm import DIAMETERS, machine
 from onkel.experiments.tuning import ALPHAS, GAMMAS, choose, pass_of
 
 LOSS = "hinge"

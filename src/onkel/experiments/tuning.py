@@ -1,8 +1,9 @@
-"""The protocol by which the papers choose parameters, and the linear model to beat.
+"""The protocols by which the papers choose parameters, and the linear model to beat.
 
-A part of the training rows, 80 % of it to learn in one pass, 20 % to test: whatever
-errs least on those is taken, the first of the grid on ties. The error of a last iterate
-swings by a point from one order to the next, so ours is the mean over three splits.
+Most papers: a part of the training rows, 80 % of it to learn in one pass, 20 % to test;
+whatever errs least on those is taken, the first of the grid on ties. The error of a
+last iterate swings by a point from one order to the next, so ours is the mean over
+three splits. Others: cross-validation.
 
 The papers regress online only, and their error is that of all rows, the first ones
 included, on which steps of length 1/(alpha t) are violent. So for regression the error
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn import config_context
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.model_selection import KFold
 
 import onkel
 from onkel.experiments.online_data import Task
@@ -28,8 +30,17 @@ ALPHAS = tuple(2.0**k for k in range(-4, 17, 2))
 # Rows that the linear model predicts, then learns, at a time: row by row the calls
 # would cost far more than the model. More where there are many classes, each a model.
 BATCH, BATCH_OF_MANY, MANY = 32, 256, 8
+# Values tried for it.
+LINEAR_ALPHAS, LINEAR_ETAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), (1e-4, 1e-3, 1e-2, 1e-1)
 # Its calls take far longer than our models, and its error hardly depends on the order.
 LINEAR_PERMUTATIONS = 3
+
+
+class Split(NamedTuple):
+    """Numbers of rows."""
+
+    learnt: np.ndarray
+    tested: np.ndarray
 
 
 class Choice(NamedTuple):
@@ -66,11 +77,49 @@ def constant_error(task: Task) -> float:
     return float(1.0 - counts.max() / counts.sum())
 
 
+def halves(task: Task, most: int | None = None, count: int = SPLITS) -> list[Split]:
+    """Split training rows at random into 80 % to learn and 20 % to test, repeatedly.
+
+    Parameters
+    ----------
+    task
+        Whose training rows are taken, or 1 % of them if there are many.
+    most
+        Rows, at most; None for no limit.
+    count
+        Of splits.
+    """
+    found = []
+    for seed in range(count):
+        rows = task.tuning_rows(np.random.default_rng(seed))[:most]
+        held_out, learnt = np.split(rows, [round(HELD_OUT * len(rows))])
+        found.append(Split(learnt, held_out))
+    return found
+
+
+def folds(task: Task, most: int | None = None, count: int = 5) -> list[Split]:
+    """Split training rows, or some, for a cross-validation; parameters as `halves`."""
+    rows = np.random.default_rng(0).permutation(task.n_train)[:most]
+    parts = KFold(count).split(rows)
+    return [Split(rows[learnt], rows[tested]) for learnt, tested in parts]
+
+
+def passes(task: Task, most: int | None = None, count: int = SPLITS) -> list[Split]:
+    """Put training rows, or some, in random orders, with none to test.
+
+    What counts then is the progressive error. Parameters as `halves`.
+    """
+    none = np.zeros(0, dtype=int)
+    orders = (np.random.default_rng(k).permutation(task.n_train) for k in range(count))
+    return [Split(order[:most], none) for order in orders]
+
+
 def choose(
     task: Task,
     make: Callable[..., Any],
     grid: Mapping[str, Sequence[Any]],
     progressive_error: Callable[[Task, Any, np.ndarray], float],
+    splits: Sequence[Split] | None = None,
 ) -> Choice:
     """Try all combinations of a grid, and return the best.
 
@@ -84,25 +133,27 @@ def choose(
         Values by parameter.
     progressive_error
         Error of an unfitted model that predicts, then learns, some rows.
+    splits
+        Rows to learn and to test; None for those of `halves`.
     """
+    splits = halves(task) if splits is None else splits
 
-    def error(model: Any, seed: int) -> float:
-        rows = task.tuning_rows(np.random.default_rng(seed))
-        held_out, learnt = np.split(rows, [round(HELD_OUT * len(rows))])
+    def error(model: Any, split: Split) -> float:
         try:
-            if task.is_regression:
-                return progressive_error(task, model, learnt)
-            model.fit(task.X[learnt], task.y[learnt])
+            if task.is_regression or not len(split.tested):
+                return progressive_error(task, model, split.learnt)
+            model.fit(task.X[split.learnt], task.y[split.learnt])
         except ValueError as failure:
             if "overflow" in str(failure):
                 return np.inf  # steps too long for numbers: certainly not the best
             raise
-        return error_of(task, model.predict(task.X[held_out]), task.y[held_out])
+        X, y = task.X[split.tested], task.y[split.tested]
+        return error_of(task, model.predict(X), y)
 
     best = Choice({}, np.inf)
     for values in itertools.product(*grid.values()):
         parameters = dict(zip(grid, values, strict=True))
-        mean = float(np.mean([error(make(**parameters), s) for s in range(SPLITS)]))
+        mean = float(np.mean([error(make(**parameters), s) for s in splits]))
         if mean < best.error:
             best = Choice(parameters, mean)
     return best
@@ -114,14 +165,6 @@ def linear(task: Task, loss: str, **parameters: Any) -> Any:
     if task.is_regression:
         return SGDRegressor(loss=loss, epsilon=0.0, **once)
     return SGDClassifier(loss=loss, **once)
-
-
-def linear_grid(task: Task) -> dict[str, Sequence[Any]]:
-    """Values tried for the linear model."""
-    grid: dict[str, Sequence[Any]] = {"alpha": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)}
-    if task.is_regression:
-        grid["eta0"] = (1e-4, 1e-3, 1e-2, 1e-1)
-    return grid
 
 
 def linear_error(task: Task, model: Any, order: np.ndarray) -> float:
