@@ -1,0 +1,64 @@
+"""Ledger: predictions on disk as they are made, in bounded memory."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import numpy as np
+from numpy.lib import format as npy
+
+
+class Ledger:
+    """A npy file that grows: rows are appended, their number is put in at the end.
+
+    Parameters
+    ----------
+    path
+        Of the file; its folder is made.
+    dtype
+        Of the rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "y.npy"
+    >>> with Ledger(path, np.dtype(int)) as ledger:
+    ...     ledger.append(np.array([3, 1]))
+    ...     ledger.append(np.array([4]))
+    >>> np.load(path).tolist()
+    [3, 1, 4]
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._dtype, self._rows = dtype, 0
+        self._file: BinaryIO = path.open("wb")
+        self._write_header()
+
+    def _write_header(self) -> None:
+        # numpy leaves room in it for any number of rows
+        described = npy.dtype_to_descr(self._dtype)
+        header = {"descr": described, "fortran_order": False, "shape": (self._rows,)}
+        npy.write_array_header_1_0(self._file, header)
+
+    def append(self, rows: np.ndarray) -> None:
+        """Write rows after those that are there."""
+        self._file.write(np.ascontiguousarray(rows, self._dtype).tobytes())
+        self._rows += len(rows)
+
+    def close(self) -> None:
+        """Put in how many rows there are."""
+        self._file.seek(0)
+        self._write_header()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

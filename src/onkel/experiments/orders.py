@@ -1,0 +1,140 @@
+"""Orders in which a data set is raced: all of it permuted, or as it comes."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+PERMUTATIONS = 5
+# What fits is loaded once and permuted; the rest is read anew for each permutation.
+MOST_BYTES = 512 * 2**20
+
+
+class Part(NamedTuple):
+    """Some rows, as they are predicted and learnt."""
+
+    X: Any
+    y: np.ndarray
+
+
+def bytes_of(X: Any) -> int:
+    """Memory of some rows.
+
+    Examples
+    --------
+    >>> bytes_of(np.zeros((10, 2), np.float32))
+    80
+    """
+    if scipy.sparse.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
+class Orders:
+    """The rows of a data set in several orders, a part in memory at a time.
+
+    Parameters
+    ----------
+    data
+        A data set (see `onkel.data`).
+    permutations
+        How many orders; None for the usual number: 5 of a data set that is loaded, 1
+        if its order means something or it is too large to be loaded.
+    rows
+        Of a part.
+    seed
+        Of the permutations.
+    most_bytes
+        Memory up to which a data set is loaded; None for 512 MiB.
+
+    Attributes
+    ----------
+    is_loaded : bool
+        Whether the data set is in memory.
+    permutations : int
+        How many orders there are.
+
+    Examples
+    --------
+    >>> from onkel.experiments.streams import digits
+    >>> orders = Orders(digits(), permutations=2, rows=1000)
+    >>> [len(part.y) for part in orders.parts(0)]
+    [1000, 797]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        permutations: int | None = None,
+        rows: int = 8192,
+        seed: int = 0,
+        most_bytes: float | None = None,
+    ) -> None:
+        self._data, self._rows, self._seed = data, rows, seed
+        first = next(iter(data.batches(rows)), None)
+        if first is None or len(first.y) == 0:
+            raise ValueError(f"{data.name} has no labelled rows to race on")
+        whole = bytes_of(first.X) / len(first.y) * data.n_rows
+        self.is_loaded = whole <= (MOST_BYTES if most_bytes is None else most_bytes)
+        self._loaded = Part(*data.load()) if self.is_loaded else None
+        if permutations is None:
+            one = data.in_order or not self.is_loaded
+            permutations = 1 if one else PERMUTATIONS
+        self.permutations = permutations
+
+    def is_natural(self, permutation: int) -> bool:
+        """Whether an order is that of the file."""
+        return self._data.in_order and permutation == 0
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        if self._data.in_order:
+            first = "In the order of the file, which means something"
+            if self.permutations == 1:
+                return first + "."
+            first += "; from the second run on "
+        else:
+            first = ""
+        if self.is_loaded:
+            words = "all rows are shuffled anew for each run."
+        else:
+            words = (
+                "too large to be loaded: the rows come in the order of the file, "
+                f"shuffled within each batch of {self._rows:,} only."
+            )
+        return first + words if first else words[0].upper() + words[1:]
+
+    def parts(self, permutation: int) -> Iterator[Part]:
+        """All rows, in the order of a number."""
+        rng = np.random.default_rng([self._seed, permutation])
+        natural = self.is_natural(permutation)
+        if self._loaded is None:
+            for batch in self._data.batches(self._rows):
+                if natural:
+                    yield Part(batch.X, batch.y)
+                else:
+                    order = rng.permutation(len(batch.y))
+                    yield Part(batch.X[order], batch.y[order])
+            return
+        X, y = self._loaded
+        order = np.arange(len(y)) if natural else rng.permutation(len(y))
+        for start in range(0, len(y), self._rows):
+            some = order[start : start + self._rows]
+            yield Part(X[some], y[some])
+
+    def first(self, rows: int) -> Part:
+        """The rows with which the first order begins."""
+        X, y, found = [], [], 0
+        for part in self.parts(0):
+            X.append(part.X[: rows - found])
+            y.append(part.y[: rows - found])
+            found += len(y[-1])
+            if found >= rows:
+                break
+        if len(X) == 1:
+            return Part(X[0], y[0])
+        sparse = scipy.sparse.issparse(X[0])
+        stacked = scipy.sparse.vstack(X, "csr") if sparse else np.vstack(X)
+        return Part(stacked, np.concatenate(y))

@@ -1,0 +1,145 @@
+"""Evidence: outcomes of tables and figures, and what comparisons of them say."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import ttest_ind_from_stats
+
+from onkel.experiments.reproduce.store import Outcome, file_of, read
+
+SUPPORTED, CONTRADICTED, MIXED = "supported", "contradicted", "mixed"
+UNTESTABLE = "untestable here"
+LEVEL = 0.01  # of the t-test
+
+
+class Finding(NamedTuple):
+    """A verdict on a claim, and the numbers behind it."""
+
+    verdict: str
+    shown: str
+
+
+class Pair(NamedTuple):
+    """Two sets of runs, of which a claim says that the first is better."""
+
+    name: str
+    first: Sequence[float]
+    second: Sequence[float]
+
+
+class Evidence:
+    """Looks up outcomes in a folder.
+
+    Parameters
+    ----------
+    folder
+        With the files that `reproduce` keeps.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def outcome(self, target: str, *key: str) -> Outcome | None:
+        """Return the outcome of a cell that was run: data set, algorithm, size."""
+        found: Outcome | None = read(file_of(target, self.folder))["cells"].get(
+            "/".join(key)
+        )
+        return found if found is not None and "values" in found else None
+
+    def values(self, target: str, *key: str, of: str = "values") -> list[float]:
+        """Return the runs of a cell, none if it was not run."""
+        found = self.outcome(target, *key)
+        return [] if found is None else list(found.get(of, []))
+
+    def keys(self, target: str) -> list[tuple[str, ...]]:
+        """Return data set, algorithm and size of all cells that were run."""
+        cells = read(file_of(target, self.folder))["cells"]
+        return [tuple(key.split("/")) for key in cells if "values" in cells[key]]
+
+
+def outcome_of(pair: Pair, larger: bool = False) -> int:
+    """Return 1 if the first is better, -1 if worse, 0 if that cannot be told.
+
+    By Welch's t-test at 1 %; with a single run on either side nothing can be told.
+
+    Examples
+    --------
+    >>> from onkel.experiments.reproduce.evidence import Pair, outcome_of
+    >>> outcome_of(Pair("", [1.0, 1.1, 0.9], [2.0, 2.1, 1.9]))
+    1
+    """
+    difference = float(np.mean(pair.first) - np.mean(pair.second))
+    if min(len(pair.first), len(pair.second)) < 2 or difference == 0:
+        return 0
+    described = [
+        number
+        for runs in (pair.first, pair.second)
+        for number in (np.mean(runs), np.std(runs, ddof=1), len(runs))
+    ]
+    if described[1] + described[4] > 0:
+        p = ttest_ind_from_stats(*described, equal_var=False).pvalue
+        if p > LEVEL:
+            return 0
+    return 1 if (difference > 0) == larger else -1
+
+
+def _shown(pair: Pair, sign: str, digits: int) -> str:
+    first, second = np.mean(pair.first), np.mean(pair.second)
+    return f"{pair.name} {first:.{digits}f} {sign} {second:.{digits}f}"
+
+
+def better(
+    pairs: Iterable[Pair], larger: bool = False, digits: int = 2, about: str = ""
+) -> Finding:
+    """Judge a claim that the first of each pair is better.
+
+    Parameters
+    ----------
+    pairs
+        Those without runs are left out.
+    larger
+        Whether larger is better.
+    digits
+        Of the numbers shown.
+    about
+        What is compared.
+    """
+    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
+    if not told:
+        return Finding(UNTESTABLE, "not run")
+    signs = {1: ">" if larger else "<", -1: "<" if larger else ">", 0: "≈"}
+    results = [outcome_of(pair, larger) for pair in told]
+    shown = "; ".join(
+        _shown(pair, signs[result], digits)
+        for pair, result in zip(told, results, strict=True)
+    )
+    wins, losses = results.count(1), results.count(-1)
+    verdict = MIXED
+    if wins and not losses and wins >= len(told) / 2:
+        verdict = SUPPORTED
+    elif losses and not wins:
+        verdict = CONTRADICTED
+    lead = f"{about}: " if about else ""
+    tally = f"{wins} of {len(told)} better, {losses} worse. "
+    return Finding(verdict, f"{lead}{tally}{shown}")
+
+
+def alike(
+    pairs: Iterable[Pair], room: float, digits: int = 2, about: str = ""
+) -> Finding:
+    """Judge a claim that both of each pair are nearly equal: no further than `room`."""
+    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
+    if not told:
+        return Finding(UNTESTABLE, "not run")
+    gaps = [abs(float(np.mean(p.first) - np.mean(p.second))) for p in told]
+    near = sum(gap <= room for gap in gaps)
+    verdict = {len(told): SUPPORTED, 0: CONTRADICTED}.get(near, MIXED)
+    worst = told[int(np.argmax(gaps))]
+    lead = f"{about}: " if about else ""
+    return Finding(
+        verdict,
+        f"{lead}{near} of {len(told)} within {room:g}; largest gap: "
+        + _shown(worst, "and", digits),
+    )

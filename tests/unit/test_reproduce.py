@@ -1,0 +1,449 @@
+"""Reproduction: protocols as data, the runner, verdicts, pages and claims."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onkel.experiments.online_data import Task
+from onkel.experiments.reproduce import (
+    avm,
+    bogd,
+    bsca,
+    claims,
+    command,
+    dualsvrg,
+    evidence,
+    judges,
+    nbsgd,
+    page,
+    published,
+    reproduce,
+    runner,
+    store,
+    targets,
+)
+from onkel.experiments.reproduce.protocol import LINEAR, Cell, Search, System, Table
+from onkel.experiments.reproduce.verdict import Measured, verdict
+
+
+def small_task(name: str = "magic04") -> Task:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    return Task(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
+
+
+def rbp(entry: published.Entry) -> System | str:
+    if entry.algorithm != "RBP":
+        return "not this one"
+    return System("RBPClassifier", {"budget": 20}, {"gamma": (0.1, 1.0)})
+
+
+def small_table(**changes: Any) -> Table:
+    given: dict[str, Any] = {
+        "paper": "bogd",
+        "name": "table3",
+        "sentence": "Mistakes.",
+        "metric": "mistake_rate_pct",
+        "digits": 3,
+        "load": small_task,
+        "data": {"magic04": "magic04"},
+        "system": rbp,
+        "search": Search("held-out", 2, "80 % and 20 %"),
+        "permutations": 3,
+        "readings": ("a reading",),
+        "remarks": ("a remark",),
+    }
+    return Table(**{**given, **changes})
+
+
+def cell_of(table: Table, algorithm: str = "RBP") -> Cell:
+    return next(c for c in table.cells() if c.algorithm == algorithm and c.system)
+
+
+# ---- the published numbers -----------------------------------------------------------
+
+
+def test_published_numbers_of_every_paper() -> None:
+    assert {e.paper for e in published.entries()} == set(command.PAPERS)
+    (one,) = [
+        e
+        for e in published.of("avm", "table4", "mistake_rate_pct")
+        if (e.dataset, e.algorithm) == ("a9a", "AVM-Hinge")
+    ]
+    assert (one.value, one.std, one.n_train, one.size) == (17.46, 0.12, 48842, "142")
+    sizes = published.sizes("avm", "table4")
+    assert sizes["a9a", "AVM-Hinge", "142"].value == 142
+
+
+# ---- the protocols -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", command.tables())
+def test_every_system_can_be_built_from_its_grid(target: str) -> None:
+    table = command.tables()[target]
+    cells = table.cells()
+    assert len({cell.key for cell in cells}) == len(cells)
+    if table.paper == "bsca":
+        return
+    work = small_task()._replace(is_regression=table.metric == "rmse")
+    for cell in cells:
+        if cell.system is None:
+            assert cell.why_not
+            continue
+        first = {name: values[0] for name, values in cell.system.grid.items()}
+        model = cell.system.build(work, 200, random_state=0, **first)
+        for name, value in first.items():
+            if name not in cell.system.units:
+                assert getattr(model, name) == value
+
+
+def test_units_of_parameters() -> None:
+    system = System(
+        "NBSGDClassifier",
+        {"budget": 0.1, "maintenance_rate": 0.6},
+        units={"alpha": "1/n", "budget": "rows", "maintenance_rate": "rows"},
+    )
+    model = system.build(small_task(), 200, alpha=3.0)
+    assert model.budget == 20 and isinstance(model.budget, int)
+    assert model.maintenance_rate == pytest.approx(120.0)
+    assert model.alpha == pytest.approx(3.0 / 300)
+
+
+def test_settings_of_dual_svrg() -> None:
+    work = small_task("w8a")
+    assert dualsvrg.machine(work, "FOGD", gamma=1.0, eta0=1.0).n_components == 4000
+    assert dualsvrg.machine(work, "NOGD", gamma=1.0, eta0=1.0).budget == 1000
+    hinge = dualsvrg.machine(work, "DualSVRG-H-C", gamma=1.0, alpha=1.0)
+    assert hinge.loss == "smooth_hinge" and hinge.oracle == "coverage"
+    assert hinge.eta0 == pytest.approx(1 / 152) and hinge.coverage_radius == 6.5
+    assert not hinge.lazy_core
+    chosen = "DualSVRG-L-AM" + dualsvrg.CHOSEN
+    assert dualsvrg.machine(work, chosen, gamma=1.0, alpha=1.0, eta0=2.0).eta0 == 2.0
+
+
+def test_papers_share_the_systems_that_they_share() -> None:
+    def prints(table: Table) -> dict[str, str]:
+        return {
+            cell.algorithm: store.fingerprint(table, cell)
+            for cell in table.cells()
+            if cell.system is not None and cell.data == "w8a"
+        }
+
+    one, two = prints(avm.TABLES[0]), prints(dualsvrg.TABLES[0])
+    shared = set(one) & set(two)
+    assert shared >= {"Perceptron", "OGD", "RBP", "Projectron++", "FOGD", LINEAR}
+    assert all(one[name] == two[name] for name in shared)
+    # Another system has another print.
+    assert len(set(two.values())) == len(two)
+
+
+def test_rows_of_the_nbsgd_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.arange(50_000, dtype=float)
+    whole = Task("ijcnn1", rows[:, np.newaxis], rows, False, 49_990)
+    monkeypatch.setattr(nbsgd, "whole", lambda name: whole)
+    work = nbsgd.classification("ijcnn1")
+    assert work.n_train == 35_000
+    assert work.y[[34_999, 35_000, -1]].tolist() == [34_999, 49_990, 49_999]
+
+
+# ---- the runner ----------------------------------------------------------------------
+
+
+def test_a_cell_is_run_with_chosen_parameters() -> None:
+    table = small_table()
+    outcome = runner.run(table, cell_of(table), wanted=3, limit=60.0)
+    assert len(outcome["values"]) == len(outcome["sizes"]) == 3
+    assert outcome["values"] == outcome["progressive"]
+    assert all(0 < value < 60 for value in outcome["values"])
+    assert outcome["parameters"]["gamma"] in (0.1, 1.0)
+    assert outcome["rows"] == 400 and outcome["features"] == 2
+    json.dumps(outcome)
+
+
+def test_held_out_rows_are_not_learnt() -> None:
+    table = small_table(metric="accuracy_pct", held_out=True)
+    cell = cell_of(small_table())
+    outcome = runner.run(table, cell, wanted=1, limit=60.0)
+    assert outcome["rows"] == 300
+    assert outcome["values"] != outcome["progressive"]
+    test = small_task().y[300:]
+    assert outcome["constant"] == pytest.approx(100 * max(test.mean(), 1 - test.mean()))
+
+
+def test_a_hopeless_cell_says_how_long_it_would_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "PIECE", 40)
+    table = small_table()
+    outcome = runner.run(table, cell_of(table), wanted=3, limit=0.0)
+    assert "values" not in outcome
+    assert outcome["why_not"].startswith("needs about")
+    assert outcome["needs"] > 0
+    assert page.verdict_of(table, cell_of(table), outcome).startswith("not run: needs")
+
+
+def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "stream", lambda *_, **__: runner.Pass(0.2, 4.0))
+    found: dict[str, list[float]] = {
+        name: [] for name in ("values", "sizes", "seconds", "progressive")
+    }
+    model = type("Model", (), {"model_size_": 5})()
+    system = System("RBPClassifier")
+    monkeypatch.setattr(System, "build", lambda *_, **__: model)
+    runner._passes(small_table(), small_task(), system, {}, 10, 9.0, found)
+    assert found["seconds"] == [4.0, 4.0]
+    assert found["values"] == [20.0, 20.0]
+
+
+def test_the_linear_model_is_run_in_a_few_orders() -> None:
+    table = small_table(extra=lambda name: avm.linear())
+    outcome = runner.run(table, cell_of(table, LINEAR), wanted=10, limit=60.0)
+    assert len(outcome["values"]) == 3
+    assert outcome["sizes"] == []
+
+
+# ---- the command ---------------------------------------------------------------------
+
+
+def use(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+    monkeypatch.setattr(bogd, "TABLES", (table,))
+    monkeypatch.setattr(command, "PAPERS", {"bogd": bogd})
+
+
+def outcome(**changes: Any) -> store.Outcome:
+    given = {
+        "rows": 19_020,
+        "features": 10,
+        "constant": 35.0,
+        "wanted": 3,
+        "parameters": {"gamma": 0.25},
+        "values": [31.6, 31.7, 31.8],
+        "sizes": [500, 500, 500],
+        "seconds": [1.0, 1.0, 1.0],
+    }
+    return {**given, **changes}
+
+
+def test_targets_and_unknown_ones(tmp_path: Path) -> None:
+    assert {"bogd/table3", "avm/table4", "bsca/figure2", "claims"} <= set(targets())
+    assert all(sentence.endswith(".") for sentence in targets().values())
+    with pytest.raises(ValueError, match=r"'bogd/table9'; there is .*bogd/table3"):
+        reproduce("bogd/table9", tmp_path)
+    with pytest.raises(ValueError, match=r"no data set 'mnist', only .*magic04"):
+        reproduce("bogd/table3", tmp_path, datasets=["mnist"])
+    with pytest.raises(ValueError, match=r"no system 'SVM', only .*RBP"):
+        reproduce("bogd/table3", tmp_path, systems=["SVM"])
+
+
+def test_cells_are_kept_and_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = small_table()
+    use(monkeypatch, table)
+    asked: list[str] = []
+
+    def run(table: Table, cell: Cell, wanted: int, limit: float) -> store.Outcome:
+        asked.append(cell.key)
+        return outcome(fingerprint=store.fingerprint(table, cell), wanted=wanted)
+
+    monkeypatch.setattr(runner, "run", run)
+    heard: list[str] = []
+    (written,) = reproduce(
+        "bogd", tmp_path, cell_seconds=9.0, announce=heard.append, systems=["RBP"]
+    )
+    text = written.read_text()
+    assert asked and heard[0].startswith("bogd/table3: magic04/RBP/500 (1 of ")
+    before = len(asked)
+    reproduce("bogd/table3", tmp_path, cell_seconds=9.0, systems=["RBP"])
+    assert len(asked) == before
+    reproduce(
+        "bogd/table3", tmp_path, cell_seconds=9.0, permutations=5, systems=["RBP"]
+    )
+    assert len(asked) > before
+    assert "    onkel reproduce bogd/table3 --system RBP --cell-seconds 9" in text
+    assert "| RBP, 500 | 31.700 ± 0.100 | 31.682 ± 0.363 | 500 | - | agrees |" in text
+    assert "gamma 2^-2" in text
+    assert "not run: not this one" in text
+    assert "19,020 rows, 10 features. Constant predictor: 35.000." in text
+    assert "a reading" in text and "a remark" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in rows}) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "enough"),
+    [
+        ({}, 60.0, True),
+        ({"wanted": 10}, 3.5, True),  # no time for a fourth then, nor now
+        ({"wanted": 10}, 60.0, False),
+        ({"values": [1.0] * 10}, 60.0, True),
+        ({"why_not": "needs about 70 s a run", "needs": 70.0}, 60.0, True),
+        ({"why_not": "needs about 70 s a run", "needs": 70.0}, 80.0, False),
+    ],
+)
+def test_what_was_run_before_is_enough(
+    changes: dict[str, Any], limit: float, enough: bool
+) -> None:
+    wanted = 3 if not changes else 10
+    assert command._is_enough(outcome(**changes), wanted, limit) == enough
+
+
+def test_cells_in_processes(tmp_path: Path) -> None:
+    # Not at hand: nothing to run, but all of the way there.
+    (written,) = reproduce(
+        "bogd/table2", tmp_path, datasets=["codrna"], jobs=2, permutations=1
+    )
+    assert "Not run: its 271,617 rows" in written.read_text()
+
+
+# ---- verdicts and pages --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "changes", "said"),
+    [
+        ((10.0, 0.1), (10.2, 0.1), {}, "agrees"),
+        ((10.0, 0.0), (10.04, 0.0), {}, "agrees"),
+        ((10.0, 0.1), (10.9, 0.1), {}, "better"),
+        ((10.9, 0.1), (10.0, 0.1), {}, "worse"),
+        ((10.9, 0.1), (10.0, 0.1), {"larger_is_better": True}, "better"),
+        ((10.0, 0.1), (10.9, 0.1), {"same_data": False}, "data differ"),
+        ((30.02, 0.1), (10.9, 0.1), {"same_data": False}, "constant predictor (ours)"),
+        ((10.0, 0.1), (30.04, 0.1), {}, "constant predictor (theirs)"),
+        ((30.0, 0.1), (30.0, 0.0), {}, "constant predictor (ours and theirs)"),
+    ],
+)
+def test_verdicts(
+    ours: tuple[float, float],
+    theirs: tuple[float, float],
+    changes: dict[str, Any],
+    said: str,
+) -> None:
+    known = {"constant": 30.0, "same_data": True, "digits": 1}
+    given = {**known, "larger_is_better": False, **changes}
+    assert verdict(Measured(*ours), Measured(*theirs), **given) == said
+
+
+def curve_outcome(seed: int) -> store.Outcome:
+    rng = np.random.default_rng(seed)
+    names = ("error", "error_of_last", "primal", "dual", "maintenance", "seconds")
+    made = {name: (1 + rng.random((3, bsca.EPOCHS))).tolist() for name in names}
+    return outcome(curves=made, values=[1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("name", ["figure1", "figure2", "figure3", "figure5"])
+def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
+    (figure,) = [table for table in bsca.TABLES if table.name == name]
+    cells = {cell.key: curve_outcome(i) for i, cell in enumerate(figure.cells())}
+    missing = list(cells)[-1]
+    cells[missing] = {"why_not": "needs about 900 s a run"}
+    about = {"command": "onkel", "machine": "a machine", "date": "a day"}
+    store.write(
+        store.file_of(figure.target, tmp_path), {"about": about, "cells": cells}
+    )
+    text = page.write("bsca", "BSCA", bsca.TABLES, tmp_path).read_text()
+    assert (tmp_path / f"bsca_{name}.png").stat().st_size > 5000
+    assert f"](bsca_{name}.png)" in text
+    assert "needs about 900 s a run" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) > 5 and len({line.count("|") for line in rows}) == 1
+
+
+def test_betas_are_drawn(tmp_path: Path) -> None:
+    (figure,) = [table for table in nbsgd.TABLES if table.name == "figure2"]
+    made = {
+        cell.key: outcome(
+            values=[90.0 + i, 91.0 + i],
+            sizes=[100 - i, 100 - i],
+            parameters={"gamma": 1.0, "alpha": 0.25},
+        )
+        for i, cell in enumerate(figure.cells())
+    }
+    about = {"command": "onkel", "machine": "a machine", "date": "a day"}
+    path = store.file_of(figure.target, tmp_path)
+    store.write(path, {"about": about, "cells": made})
+    text = page.write("nbsgd", "NBSGD", nbsgd.TABLES, tmp_path).read_text()
+    assert "| beta = 0.6 n | 94.50 ± 0.71 | 96 | 1 | 2^-2 |" in text
+    finding = judges.by_beta(evidence.Evidence(tmp_path))
+    # The model shrinks, but is more accurate.
+    assert finding.verdict == evidence.MIXED
+
+
+def test_unrest_is_the_spread_over_late_epochs() -> None:
+    errors = np.zeros((2, 14))
+    errors[:, :4] = 1.0
+    assert bsca.unrest(errors) == 0.0
+
+
+def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = small_task()
+    signs = np.where(work.y, 1, -1)
+    task = bsca.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
+    monkeypatch.setattr(bsca, "problem", lambda name: task)
+    (cell, *_) = bsca.TABLES[4].cells()
+    small = dataclasses.replace(cell.system, fixed={"budget": 20})
+    monkeypatch.setattr(bsca, "EPOCHS", 3)
+    found = bsca.curves("a", cell._replace(system=small), wanted=2, limit=600.0)
+    assert np.shape(found["curves"]["error"]) == (2, 3)
+    assert np.shape(found["curves"]["dual"]) == (2, 3)
+    assert found["values"] == [errors[-1] for errors in found["curves"]["error"]]
+    assert all(0 <= value < 50 for value in found["values"])
+    slow = bsca.curves("a", cell._replace(system=small), wanted=2, limit=1e-9)
+    assert "needs about" in slow["why_not"]
+
+
+# ---- claims --------------------------------------------------------------------------
+
+
+def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
+    names = [claim.name for claim in claims.CLAIMS]
+    wanted = {"N": 16, "O": 13, "S": 17, "A": 21, "D": 12}
+    assert names == [f"{k}{i}" for k, n in wanted.items() for i in range(1, n + 1)]
+    (tmp_path / "reproduce").mkdir()
+    written = reproduce("claims", tmp_path / "reproduce")
+    assert written == [tmp_path / "claims.md"]
+    rows = [r for r in written[0].read_text().splitlines() if r.startswith("| ")]
+    assert sum("not run" in row for row in rows) > 20
+    known = set(targets()) | set(command.PAPERS)
+    for claim in claims.CLAIMS:
+        if claim.command.startswith("onkel reproduce"):
+            assert claim.command.split()[2] in known
+
+
+def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:
+    cells = {
+        f"{data}/{name}/{size}": outcome(values=values)
+        for data in ("spambase", "magic04")
+        for name, size, values in (
+            ("Perceptron", "7", [20.0, 20.2, 20.1]),
+            ("OGD", "9", [15.0, 15.2, 15.1]),
+        )
+    }
+    store.write(store.file_of("bogd/table2", tmp_path), {"cells": cells})
+    found = evidence.Evidence(tmp_path)
+    (claim,) = [claim for claim in claims.CLAIMS if claim.name == "O1"]
+    finding = claim.judge(found)
+    assert finding.verdict == evidence.SUPPORTED
+    assert "2 of 2 better" in finding.shown and "15.10 < 20.10" in finding.shown
+    reverse = judges.duel("bogd/table2", ("magic04",), "Perceptron", "OGD")
+    assert reverse(found).verdict == evidence.CONTRADICTED
+    missing = judges.duel("bogd/table2", ("german",), "Perceptron", "OGD")
+    assert missing(found).verdict == evidence.UNTESTABLE
+
+
+def test_comparisons() -> None:
+    near = evidence.Pair("a", [1.0, 1.1], [1.05, 1.1])
+    far = evidence.Pair("b", [1.0, 1.1], [3.0, 3.1])
+    assert evidence.outcome_of(near) == 0
+    assert evidence.outcome_of(far) == 1
+    assert evidence.outcome_of(far, larger=True) == -1
+    assert evidence.outcome_of(far._replace(first=[1.0])) == 0
+    assert evidence.outcome_of(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
+    assert evidence.better([near, far]).verdict == evidence.SUPPORTED
+    assert evidence.better([near]).verdict == evidence.MIXED
+    assert evidence.alike([near, far], room=0.5).verdict == evidence.MIXED
+    assert evidence.alike([near], room=0.5).verdict == evidence.SUPPORTED

@@ -1,0 +1,127 @@
+"""The protocols by which parameters are chosen, and the data they are chosen on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onkel.experiments import online_data, tuning
+from onkel.experiments.online_data import Task
+
+
+def small_task(regression: bool = False) -> Task:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)).astype(np.float32)
+    f = X[:, 0] * X[:, 1]
+    return Task("cod-rna", X, f if regression else f > 0, regression, 300)
+
+
+class Guess:
+    """A model that says the same to all rows."""
+
+    def __init__(self, says: Any) -> None:
+        self.says = says
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Guess":
+        if self.says == "overflow":
+            raise ValueError("The scores of Guess overflowed at row 1")
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.full(len(X), self.says)
+
+
+def test_choose_takes_what_errs_least_on_held_out_rows() -> None:
+    task = small_task()._replace(y=np.arange(400) % 4 == 0)
+    grid = {"says": ["overflow", True, False]}
+    choice = tuning.choose(task, Guess, grid, tuning.linear_error)
+    assert choice.parameters == {"says": False}
+    assert 0.15 < choice.error < 0.35
+
+
+def test_choose_goes_by_the_progressive_error_in_regression() -> None:
+    task = small_task(regression=True)
+    errors = {1.0: 0.3, 2.0: 0.2, 3.0: 0.4}
+    choice = tuning.choose(
+        task,
+        Guess,
+        {"says": list(errors)},
+        lambda task, model, rows: errors[model.says],
+    )
+    assert choice.parameters == {"says": 2.0}
+    assert choice.error == pytest.approx(0.2)
+
+
+def test_choose_passes_other_failures_on() -> None:
+    class Broken(Guess):
+        def fit(self, X: np.ndarray, y: np.ndarray) -> "Guess":
+            raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        tuning.choose(small_task(), Broken, {"says": [True]}, tuning.linear_error)
+
+
+def test_choose_goes_by_the_progressive_error_of_passes() -> None:
+    errors = {1.0: 0.3, 2.0: 0.2}
+    choice = tuning.choose(
+        small_task(),
+        Guess,
+        {"says": list(errors)},
+        lambda task, model, rows: errors[model.says] * len(rows),
+        tuning.passes(small_task(), most=10, count=2),
+    )
+    assert choice.parameters == {"says": 2.0}
+    assert choice.error == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("split", [tuning.halves, tuning.folds])
+def test_rows_are_learnt_or_tested(split: Any) -> None:
+    splits = split(small_task(), most=100, count=5)
+    assert len(splits) == 5
+    for learnt, tested in splits:
+        assert (len(learnt), len(tested)) == (80, 20)
+        assert not set(learnt) & set(tested)
+        assert max(*learnt, *tested) < small_task().n_train
+    if split is tuning.folds:
+        assert len({row for one in splits for row in one.tested}) == 100
+
+
+def test_parameters_are_chosen_on_training_rows_only() -> None:
+    rows = small_task().tuning_rows(np.random.default_rng(0))
+    assert sorted(rows) == list(range(300))
+    large = small_task()._replace(n_train=300_000)
+    assert len(large.tuning_rows(np.random.default_rng(0))) == 3000
+
+
+def test_the_linear_model_predicts_before_it_learns() -> None:
+    # One batch: nothing was learnt before it.
+    task = small_task()
+    few = np.arange(tuning.BATCH)
+    model = tuning.linear(task, "hinge", random_state=0)
+    assert tuning.linear_error(task, model, few) == task.y[few].mean()
+    separable = task._replace(y=task.X[:, 0] > 0)
+    model = tuning.linear(separable, "hinge", random_state=0)
+    assert tuning.linear_error(separable, model, np.arange(400)) < 0.2
+
+
+def test_constant_errors() -> None:
+    assert (
+        tuning.constant_error(small_task()._replace(y=np.array([1, 1, 1, 2]))) == 0.25
+    )
+    numbers = small_task(regression=True)._replace(y=np.array([0.0, 2.0]))
+    assert tuning.constant_error(numbers) == 1.0
+
+
+def test_tasks_are_scaled_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.array([[0.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
+    y = np.array([0.0, 16.0, 32.0])
+    monkeypatch.setattr(online_data, "load", lambda *_: (X, y))
+    late = online_data.task("nycflights")
+    assert late.y.tolist() == [False, True, True]
+    assert (late.X.min(axis=0) == 0).all() and (late.X.max(axis=0) == 1).all()
+    minutes = online_data.task("nycflights", regression=True)
+    assert minutes.y.tolist() == y.tolist()
+    casp = online_data.task("casp", regression=True)
+    assert casp.y.tolist() == [0.0, 0.5, 1.0]
+    assert np.allclose(casp.X.mean(axis=0), 0.0, atol=1e-6)
+    assert online_data.task("cod-rna").X.min() == -1.0
