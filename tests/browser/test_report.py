@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from onkel.experiments import report
-from onkel.experiments.race import Outcome, race
+from onkel.experiments.outcome import Outcome
+from onkel.experiments.race import race
 from onkel.experiments.streams import digits
 
 FLAGS = (

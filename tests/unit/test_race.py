@@ -24,7 +24,8 @@ from onkel.experiments import contestants, pictures, references, report
 from onkel.experiments import race as racing
 from onkel.experiments.contestants import Problem, library
 from onkel.experiments.orders import Orders
-from onkel.experiments.race import Outcome, Result, race, slug
+from onkel.experiments.outcome import Outcome, Result
+from onkel.experiments.race import race, slug
 from onkel.experiments.streams import Stream, digits, turning_rings
 
 # Float64 and few systems: each more would have to be compiled.
@@ -97,6 +98,12 @@ def test_unknown_systems_are_refused_with_the_known_ones() -> None:
 def test_nothing_is_not_enough(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be at least 1"):
         race(wide(turning_rings(100)), gamma=1.0, **{name: 0})
+
+
+@pytest.mark.parametrize("gamma", ["wide", 0.0, np.nan])
+def test_gamma_is_a_number_above_zero(gamma: Any) -> None:
+    with pytest.raises(ValueError, match='gamma must be "auto" or a number above 0'):
+        race(wide(turning_rings(100)), gamma=gamma)
 
 
 def test_one_label_makes_no_race() -> None:

@@ -308,6 +308,7 @@ def test_cells_in_processes(tmp_path: Path) -> None:
     [
         ((10.0, 0.1), (10.2, 0.1), {}, "agrees"),
         ((10.0, 0.0), (10.04, 0.0), {}, "agrees"),
+        ((10.0, 1.0), (11.5, 0.1), {}, "agrees (wide spread)"),
         ((10.0, 0.1), (10.9, 0.1), {}, "better"),
         ((10.9, 0.1), (10.0, 0.1), {}, "worse"),
         ((10.9, 0.1), (10.0, 0.1), {"larger_is_better": True}, "better"),
@@ -444,6 +445,9 @@ def test_comparisons() -> None:
     assert evidence.outcome_of(far._replace(first=[1.0])) == 0
     assert evidence.outcome_of(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
     assert evidence.better([near, far]).verdict == evidence.SUPPORTED
-    assert evidence.better([near]).verdict == evidence.MIXED
+    assert evidence.better([near]).verdict == evidence.UNTESTABLE
+    quick = evidence.Pair("d", [0.001], [0.01])
+    assert evidence.faster([quick]).verdict == evidence.UNTESTABLE
+    assert evidence.faster([quick, far], about="a, b").verdict == evidence.SUPPORTED
     assert evidence.alike([near, far], room=0.5).verdict == evidence.MIXED
     assert evidence.alike([near], room=0.5).verdict == evidence.SUPPORTED

@@ -1,28 +1,35 @@
 """Bandwidth: a gamma for all systems of a race, tried on its first rows.
 
-BSGD tries it, because it keeps what it learnt: of systems that remove centres a kernel
-gets too narrow, since the narrower it is, the less a removal does.
+One gamma cannot suit all. Two try it that are far apart: one that merges centres,
+which likes a narrow kernel the better the more it may keep, and one with random
+features, which then fails. Systems that remove centres are not asked: the narrower
+their kernel, the less a removal does, whatever it has learnt.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-import onkel
-from onkel.experiments.contestants import Problem, System, variants
+from onkel.experiments.contestants import Problem, library
 
 ROWS = 5000  # on which a gamma is tried
 STEP, AROUND, FARTHEST = 4.0, 2, 4  # factor from one gamma to the next; steps away
 PAIRED = 500  # rows whose distances give the median
-CHOOSER = "BSGD"
+CHOOSERS = ("BSGD", "FOGD")
 
 
 class Trial(NamedTuple):
-    """A gamma, and the error that it led to."""
+    """A gamma, and the errors that it led to."""
 
     gamma: float
-    error: float  # mistakes per row, or mean squared error of standardised targets
+    errors: dict[str, float]  # mistakes per row, or mean squares; infinite on overflow
+
+    @property
+    def error(self) -> float:
+        """Mean error, by which trials are compared."""
+        return float(np.mean(list(self.errors.values())))
 
 
 def median_gamma(X: Any) -> float:
@@ -57,37 +64,34 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
     Returns
     -------
     trials
-        From the smallest gamma to the largest. One that overflowed has an infinite
-        error.
+        From the smallest gamma to the largest.
     """
-    own = variants(CHOOSER, problem._replace(rows=len(y)))[CHOOSER]
-    make = onkel.BSGDRegressor if problem.is_regression else onkel.BSGDClassifier
-    middle = median_gamma(X)
+    short, middle = problem._replace(rows=len(y)), median_gamma(X)
 
     def trial(step: int) -> Trial:
-        gamma = middle * STEP**step
-        model = make(budget=budget, gamma=gamma, random_state=0, **own)
-        try:
-            said = System(model, problem.classes).predict_then_learn(X, y)
-        except ValueError as fault:
-            if "overflow" not in str(fault):
-                raise
-            return Trial(gamma, float("inf"))
-        return Trial(gamma, float(np.mean(errors(said, y, problem))))
+        gamma, found = middle * STEP**step, {}
+        for entry in library(short, budget, gamma).entries:
+            if entry.name in CHOOSERS:
+                try:
+                    said = entry.make(0).predict_then_learn(X, y)
+                    found[entry.name] = float(np.mean(errors(said, y, problem)))
+                except ValueError:  # an overflow, or a budget that it cannot have
+                    found[entry.name] = float("inf")
+        return Trial(gamma, found)
 
     trials = {step: trial(step) for step in range(-AROUND, AROUND + 1)}
     for direction in (-1, 1):
         # the best of all may lie beyond the last
         for step in range(AROUND, FARTHEST):
-            if min(trials.values(), key=error_of) is not trials[direction * step]:
+            if best(trials.values()) is not trials[direction * step]:
                 break
             trials[direction * (step + 1)] = trial(direction * (step + 1))
     return [trials[step] for step in sorted(trials)]
 
 
-def error_of(trial: Trial) -> float:
-    """Error, by which trials are compared."""
-    return trial.error
+def best(trials: Iterable[Trial]) -> Trial:
+    """Return the trial with the smallest mean error."""
+    return min(trials, key=lambda trial: trial.error)
 
 
 def errors(said: np.ndarray, y: np.ndarray, problem: Problem) -> np.ndarray:

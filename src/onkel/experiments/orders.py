@@ -91,7 +91,7 @@ class Orders:
     def description(self) -> str:
         """In words."""
         if self._data.in_order:
-            first = "In the order of the file, which means something"
+            first = "The rows come in their own order, which means something"
             if self.permutations == 1:
                 return first + "."
             first += "; from the second run on "
@@ -101,7 +101,7 @@ class Orders:
             words = "all rows are shuffled anew for each run."
         else:
             words = (
-                "too large to be loaded: the rows come in the order of the file, "
+                "the data are too large to be loaded: their order is that of the file, "
                 f"shuffled within each batch of {self._rows:,} only."
             )
         return first + words if first else words[0].upper() + words[1:]

@@ -1,7 +1,6 @@
 """Page: a race as one HTML file that asks for nothing from anywhere else."""
 
 import io
-import json
 import re
 from collections.abc import Iterable
 from html import escape
@@ -13,7 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from onkel.experiments import pictures
-from onkel.experiments.bandwidth import CHOOSER, ROWS
+from onkel.experiments.bandwidth import CHOOSERS, ROWS
+from onkel.experiments.outcome import Outcome, Result
 from onkel.experiments.pictures import (
     COLOURS,
     FAINT,
@@ -25,7 +25,6 @@ from onkel.experiments.pictures import (
     microseconds,
     shown_error,
 )
-from onkel.experiments.race import Outcome, Result
 from onkel.experiments.references import piece_for
 
 # The colours of the pictures where the page is dark; black on black is not seen.
@@ -75,11 +74,12 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap }
 thead th { border-bottom: 2px solid var(--grey); padding: 0; vertical-align: bottom }
 tbody tr { border-bottom: 1px solid var(--faint) }
+table.trials { width: auto } table.trials th { padding: .3rem .6rem }
 td.name, th.name { text-align: left; position: sticky; left: 0;
   background: var(--ground) }
 td.why { text-align: left; white-space: normal; min-width: 15rem }
-tr.best td { font-weight: 600; color: var(--accent) }
 tr.reference td, tr.unranked td { color: var(--grey) }
+tr.best td { font-weight: 600; color: var(--accent) }
 thead button { all: unset; box-sizing: border-box; width: 100%; cursor: pointer;
   padding: .3rem .6rem; font-weight: 600 }
 thead button:focus-visible { outline: 2px solid var(--accent) }
@@ -296,8 +296,30 @@ def _list(items: dict[str, str], code: bool = False) -> str:
     return f"<dl>{''.join(rows)}</dl>"
 
 
-def _told(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+def _trials(outcome: Outcome) -> str:
+    heads = "".join(f"<th>{escape(text)}</th>" for text in ("gamma", *CHOOSERS, "mean"))
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{value:.4g}</td>"
+            for value in (trial.gamma, *trial.errors.values(), trial.error)
+        )
+        + "</tr>"
+        for trial in outcome.trials
+    )
+    return (
+        f'<table class="trials"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _told(values: dict[str, Any]) -> dict[str, str]:
+    """What is known, as text."""
+    return {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def _stopped(outcome: Outcome) -> dict[str, str]:
@@ -338,16 +360,14 @@ def _section(outcome: Outcome, number: int, command: str) -> str:
     if outcome.left_out:
         parts.append("<h2>Did not start</h2>" + _list(outcome.left_out))
     parts.append("<h2>Data</h2>")
-    described = {key: _told(value) for key, value in outcome.description.items()}
-    parts.append(_list({"name": outcome.name} | described))
+    parts.append(_list({"name": outcome.name} | _told(outcome.description)))
     parts.append("<h2>Parameters</h2>")
-    settings = {key: _told(value) for key, value in outcome.settings.items()}
-    parts.append(_list(settings | {"gamma": f"{outcome.gamma:.6g}"}))
+    parts.append(_list(_told(outcome.settings) | {"gamma": f"{outcome.gamma:.6g}"}))
     if outcome.trials:
-        tried = ", ".join(f"{t.gamma:.4g}: {t.error:.4g}" for t in outcome.trials)
         parts.append(
-            f'<p class="small">gamma was chosen on the first {ROWS:,} rows, by the '
-            f"progressive error of {CHOOSER} at the same budget. Tried: {tried}.</p>"
+            f'<p class="small">gamma was chosen on the first {ROWS:,} rows: the mean '
+            f"progressive error of {' and '.join(CHOOSERS)} at the same budget is "
+            "least. Tried:</p>" + _trials(outcome)
         )
     models = {result.name: result.model for result in outcome.results}
     parts.append(

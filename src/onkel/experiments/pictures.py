@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import Bbox
 from sklearn.isotonic import isotonic_regression
 
-from onkel.experiments.race import Outcome, Result
+from onkel.experiments.outcome import Outcome, Result
 
 # Paul Tol's "muted" palette, told apart also by the colour-blind, less its palest.
 COLOURS = (
@@ -34,7 +34,7 @@ SIZE = (8.0, 5.6)  # inches
 LABEL_GAP = 0.037  # between two labels of curves, as a part of the height
 # A scale is for those that learn: what errs more than so many times the median is
 # named, not drawn.
-FAR = 3.0
+FAR = 2.0
 
 
 class Look(NamedTuple):

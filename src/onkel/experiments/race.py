@@ -11,9 +11,9 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -30,7 +30,10 @@ from onkel.experiments.contestants import (
 )
 from onkel.experiments.ledger import Ledger
 from onkel.experiments.orders import Orders
+from onkel.experiments.outcome import Outcome as Outcome
+from onkel.experiments.outcome import Result, Run
 from onkel.experiments.references import references as all_references
+from onkel.experiments.starter import Starter
 
 POINTS = 200  # of a learning curve
 BUDGET = 200
@@ -39,143 +42,6 @@ SECONDS = 120.0
 PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm", "river")
 
 Announce = Callable[[str, float], None]
-
-
-@dataclass(frozen=True)
-class Run:
-    """How one contestant did in one order."""
-
-    rows: int  # that it learnt
-    error: float  # mistakes per row, or root mean squared error
-    curve: np.ndarray  # errors summed up to each mark that was reached
-    seconds: float  # of its own work: processor time, of one thread
-    size: int | None
-    updates: int | None
-    memory: int | None  # bytes
-    stopped: str | None = None  # why, if before the last row
-
-
-@dataclass(frozen=True)
-class Result:
-    """How one contestant did in all."""
-
-    name: str
-    model: str  # with its parameters, as one would write it down
-    is_reference: bool
-    budget: int | None
-    runs: list[Run]
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether it learnt all rows in every run."""
-        return self.stopped is None
-
-    @property
-    def stopped(self) -> str | None:
-        """Why it did not, in the first run in which it did not."""
-        for number, run in enumerate(self.runs, 1):
-            if run.stopped is not None:
-                several = f", run {number}" if len(self.runs) > 1 else ""
-                return run.stopped + several
-        return None
-
-    @property
-    def grows(self) -> bool:
-        """Whether this is a system without a budget."""
-        return self.budget is None and not self.is_reference
-
-    def _mean(self, values: Iterable[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return float(np.mean(known)) if known else None
-
-    @property
-    def error(self) -> float:
-        """Mean over the runs; NaN if no row was learnt."""
-        return float(np.mean([run.error for run in self.runs]))
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation over the runs, if there are two or more."""
-        if len(self.runs) < 2:
-            return None
-        return float(np.std([run.error for run in self.runs], ddof=1))
-
-    @property
-    def rows_per_second(self) -> float | None:
-        """Rows predicted and learnt in a second."""
-        seconds = sum(run.seconds for run in self.runs)
-        return sum(run.rows for run in self.runs) / seconds if seconds else None
-
-    @property
-    def size(self) -> float | None:
-        """Centres and features at the end."""
-        return self._mean(run.size for run in self.runs)
-
-    @property
-    def updates(self) -> float | None:
-        """Rows that changed the model."""
-        return self._mean(run.updates for run in self.runs)
-
-    @property
-    def memory(self) -> float | None:
-        """Bytes kept between two rows, at the end."""
-        return self._mean(run.memory for run in self.runs)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a race went."""
-
-    name: str  # of the data set
-    problem: Problem
-    description: dict[str, Any]  # of the data set
-    settings: dict[str, Any]  # arguments of the race
-    order: str  # of the rows, in words
-    in_order: bool  # whether the order of the rows means something
-    gamma: float
-    trials: list[Trial]  # from which gamma was chosen, if it was
-    marks: np.ndarray  # rows seen at the points of a curve
-    results: list[Result]  # from the smallest error; at the end those that are unranked
-    left_out: dict[str, str]  # reason by name
-    machine: dict[str, Any]
-    seconds: float
-
-    @property
-    def ranked(self) -> list[Result]:
-        """Those who learnt all rows in every run, the best first."""
-        return [result for result in self.results if result.is_ranked]
-
-
-class Track:
-    """Errors of one contestant in one run, summed up to each mark.
-
-    Examples
-    --------
-    >>> track = Track(np.array([2, 4]))
-    >>> for errors in ([1.0, 0.0, 1.0], [1.0]):
-    ...     track.add(np.array(errors))
-    >>> track.total, track.curve.tolist()
-    (3.0, [1.0, 3.0])
-    """
-
-    def __init__(self, marks: np.ndarray) -> None:
-        self._marks = marks
-        self._sums = np.zeros(len(marks))
-        self.rows, self.total = 0, 0.0
-
-    def add(self, errors: np.ndarray) -> None:
-        """Count the errors of the next rows."""
-        sums = self.total + np.cumsum(errors)
-        first, last = np.searchsorted(
-            self._marks, [self.rows, self.rows + len(errors)], side="right"
-        )
-        self._sums[first:last] = sums[self._marks[first:last] - self.rows - 1]
-        self.rows, self.total = self.rows + len(errors), float(sums[-1])
-
-    @property
-    def curve(self) -> np.ndarray:
-        """Sums at the marks that were reached."""
-        return self._sums[: np.searchsorted(self._marks, self.rows, side="right")]
 
 
 class Answers:
@@ -217,68 +83,6 @@ class Answers:
         if self.classes is None:
             return said * self.unit + self._mean
         return self.classes[said]
-
-
-class Starter:
-    """One contestant in one run: its work, its clock and its errors."""
-
-    def __init__(
-        self, entry: Entry, problem: Problem, marks: np.ndarray, seed: int
-    ) -> None:
-        self._entry, self._problem = entry, problem
-        self._track, self._seconds = Track(marks), 0.0
-        self._contestant = entry.make(seed)
-        self.stopped: str | None = None
-        self.ledger: Ledger | None = None
-
-    def take(self, X: Any, y: np.ndarray, most_seconds: float) -> np.ndarray:
-        """Predict and learn a batch; return the predictions."""
-        start = time.thread_time()
-        try:
-            with np.errstate(all="ignore"):
-                said = self._contestant.predict_then_learn(X, y)
-        except ValueError as fault:
-            self.stopped = self._reason(str(fault))
-            return y[:0]
-        self._seconds += time.thread_time() - start
-        errors = bandwidth.errors(said, y, self._problem)
-        if not np.isfinite(errors).all():
-            row = int(np.flatnonzero(~np.isfinite(errors))[0])
-            self.stopped = f"overflowed at row {self._track.rows + row:,}"
-            return y[:0]
-        self._track.add(errors)
-        rows = self._track.rows
-        if rows < self._problem.rows and self._seconds > most_seconds:
-            self.stopped = f"first {rows:,} rows only: {most_seconds:g} s were over"
-        return said
-
-    def _reason(self, fault: str) -> str:
-        rows = self._track.rows
-        if "overflow" in fault:
-            row = re.search(r"at row (\d+)", fault)
-            return f"overflowed at row {rows + int(row[1] if row else 0):,}"
-        if rows == 0:
-            return f"refused: {fault}"
-        raise ValueError(f"{self._entry.name} failed after {rows:,} rows: {fault}")
-
-    def run(self, unit: float) -> Run:
-        """Say how it went; `unit` is that of the errors."""
-        rows, total = self._track.rows, self._track.total
-        error = total / rows if rows else float("nan")
-        if self._problem.is_regression:
-            error = unit * np.sqrt(error)
-        # of a contestant that has learnt nothing there is nothing to ask for
-        fitted = self._contestant if rows else None
-        return Run(
-            rows,
-            float(error),
-            self._track.curve * unit**2,
-            self._seconds,
-            None if fitted is None else fitted.size,
-            None if fitted is None else fitted.updates,
-            None if fitted is None else fitted.memory,
-            self.stopped,
-        )
 
 
 def slug(name: str) -> str:
@@ -332,46 +136,54 @@ def _chosen(field: Field, systems: Iterable[str] | None) -> Field:
     )
 
 
-def _pass(
-    entries: list[Entry],
-    problem: Problem,
-    orders: Orders,
-    answers: Answers,
-    permutation: int,
-    options: dict[str, Any],
-    announce: Announce,
-) -> list[Run]:
-    """Let everyone walk through the rows in one order."""
-    starters = [
-        Starter(entry, problem, options["marks"], options["seed"] + permutation)
-        for entry in entries
-    ]
-    folder, seen = options["predictions"], 0
-    with ExitStack() as stack:
-        ledger = None
-        if folder is not None:
-            folder = folder / f"run-{permutation + 1}"
-            ledger = stack.enter_context(Ledger(folder / "y.npy", answers.dtype))
-            for starter, entry in zip(starters, entries, strict=True):
-                path = folder / f"{slug(entry.name)}.npy"
-                starter.ledger = stack.enter_context(Ledger(path, answers.dtype))
-        for part in orders.parts(permutation):
-            y = answers.encode(part.y)
-            if ledger is not None:
-                ledger.append(part.y)
-            share = (permutation + seen / problem.rows) / orders.permutations
-            for starter, entry in zip(starters, entries, strict=True):
-                if starter.stopped is None:
-                    announce(
-                        f"run {permutation + 1} of {orders.permutations}, "
-                        f"row {seen:,}: {entry.name}",
-                        share,
-                    )
-                    said = starter.take(part.X, y, options["seconds"])
-                    if starter.ledger is not None:
-                        starter.ledger.append(answers.decode(said))
-            seen += len(y)
-    return [starter.run(answers.unit) for starter in starters]
+class Course(NamedTuple):
+    """What is the same in all runs of a race."""
+
+    entries: list[Entry]
+    problem: Problem
+    orders: Orders
+    answers: Answers
+    marks: np.ndarray
+    seed: int
+    seconds: float
+    predictions: Path | None
+    announce: Announce
+
+    def run(self, permutation: int) -> list[Run]:
+        """Let everyone walk through the rows in one order."""
+        starters = [
+            Starter(entry, self.problem, self.marks, self.seed + permutation)
+            for entry in self.entries
+        ]
+        with ExitStack() as stack:
+
+            def ledger(name: str) -> Ledger | None:
+                if self.predictions is None:
+                    return None
+                path = self.predictions / f"run-{permutation + 1}" / f"{name}.npy"
+                return stack.enter_context(Ledger(path, self.answers.dtype))
+
+            truth = ledger("y")
+            said = [ledger(slug(entry.name)) for entry in self.entries]
+            seen = 0
+            for part in self.orders.parts(permutation):
+                if truth is not None:
+                    truth.append(part.y)
+                y = self.answers.encode(part.y)
+                for starter, book in zip(starters, said, strict=True):
+                    if starter.stopped is not None:
+                        continue
+                    self._announce(permutation, seen, starter.name)
+                    predicted = starter.take(part.X, y, self.seconds)
+                    if book is not None:
+                        book.append(self.answers.decode(predicted))
+                seen += len(y)
+        return [starter.run(self.answers.unit) for starter in starters]
+
+    def _announce(self, permutation: int, seen: int, name: str) -> None:
+        runs = self.orders.permutations
+        share = (permutation + seen / self.problem.rows) / runs
+        self.announce(f"run {permutation + 1} of {runs}, row {seen:,}: {name}", share)
 
 
 def race(
@@ -410,8 +222,8 @@ def race(
     most_bytes
         Memory up to which a data set is loaded, to be permuted whole; None for 512 MiB.
     seconds
-        Processor time of a contestant in one order. It is stopped after the batch in
-        which it exceeds that, and shown without a place.
+        Processor time of a contestant in one order. It is stopped soon after
+        that, and shown without a place.
     systems
         Names of those of the library that start; None for all.
     references
@@ -436,23 +248,28 @@ def race(
     (['RBP'], 100.0)
     """
     began = time.perf_counter()
-    for name, value in (("budget", budget), ("batch_rows", batch_rows)):
-        if value < 1:
+    for name, value in (
+        ("budget", budget),
+        ("batch_rows", batch_rows),
+        ("permutations", permutations),
+    ):
+        if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-    if permutations is not None and permutations < 1:
-        raise ValueError(f"permutations must be at least 1, got {permutations}")
+    if gamma != "auto" and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+        raise ValueError(f'gamma must be "auto" or a number above 0, got {gamma!r}')
     orders = Orders(data, permutations, batch_rows, seed, most_bytes)
     first = orders.first(bandwidth.ROWS)
     answers = Answers(data, first.y)
     labels = 0 if answers.classes is None else len(answers.classes)
     problem = Problem(data.n_rows, data.n_features, labels)
     encoded = answers.encode(first.y)
+    _chosen(library(problem, budget, gamma=1.0), systems)  # refuses unknown names
     with threadpool_limits(1):
         trials: list[Trial] = []
         if gamma == "auto":
             announce("choosing gamma", 0.0)
             trials = bandwidth.tried(first.X, encoded, problem, budget)
-            gamma = min(trials, key=bandwidth.error_of).gamma
+            gamma = bandwidth.best(trials).gamma
         gamma = float(gamma)
         field = _chosen(library(problem, budget, gamma), systems)
         if references:
@@ -469,21 +286,24 @@ def race(
                 pass  # the race will tell
         points = np.linspace(problem.rows / POINTS, problem.rows, POINTS)
         marks = np.unique(np.maximum(points.astype(int), 1))
-        options = {
-            "marks": marks,
-            "seed": seed,
-            "seconds": seconds,
-            "predictions": predictions,
-        }
-        passes = [
-            _pass(field.entries, problem, orders, answers, number, options, announce)
-            for number in range(orders.permutations)
-        ]
+        course = Course(
+            field.entries,
+            problem,
+            orders,
+            answers,
+            marks,
+            seed,
+            seconds,
+            predictions,
+            announce,
+        )
+        passes = [course.run(number) for number in range(orders.permutations)]
     results = [
         Result(entry.name, entry.model, entry.is_reference, entry.budget, list(runs))
         for entry, *runs in zip(field.entries, *passes, strict=True)
     ]
-    results.sort(key=lambda result: (not result.is_ranked, result.error))
+    # those who learnt nothing have no error to be sorted by
+    results.sort(key=lambda r: (not r.is_ranked, r.error != r.error, r.error))
     announce("done", 1.0)
     return Outcome(
         name=data.name,

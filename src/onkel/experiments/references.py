@@ -18,6 +18,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from onkel.experiments.contestants import Contestant, Entry, Field, Problem
+from onkel.experiments.orders import bytes_of
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"
 BOOSTED, TREE, FOREST = "LightGBM", "River HAT", "River ARF"
@@ -26,7 +27,7 @@ BOOSTED, TREE, FOREST = "LightGBM", "River HAT", "River ARF"
 PIECE, PIECE_OF_MANY, MANY_ROWS = 32, 256, 200_000
 FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted
 KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on
-FOREST_ROWS = 20_000  # of the longest race of a forest
+FOREST_ROWS = 10_000  # of the longest race of a forest
 MOST_FEATURES = 1000  # of River's trees, which look at each of them in turn
 
 
@@ -182,7 +183,7 @@ class Boosted:
     def _keep(self, X: Any, y: np.ndarray) -> None:
         self._kept.append((X, y))
         rows = sum(len(y) for _, y in self._kept)
-        per_row = sum(_bytes(X) for X, _ in self._kept) / rows
+        per_row = sum(bytes_of(X) for X, _ in self._kept) / rows
         most = min(KEPT_ROWS, int(KEPT_BYTES / max(per_row, 1)))
         while rows > most:
             X, y = self._kept.popleft()
@@ -201,14 +202,8 @@ class Boosted:
     @property
     def memory(self) -> int:
         """Bytes of the trees, and of the rows that are kept for the next fit."""
-        rows = sum(_bytes(X) + y.nbytes for X, y in self._kept)
+        rows = sum(bytes_of(X) + y.nbytes for X, y in self._kept)
         return rows + len(pickle.dumps(self._model))
-
-
-def _bytes(X: Any) -> int:
-    if scipy.sparse.issparse(X):
-        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return X.nbytes
 
 
 def _named(X: Any) -> Iterator[dict[int, float]]:

@@ -1,13 +1,15 @@
 """What is left of a race: a table, a page, pictures, and the numbers as JSON."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import onkel
-from onkel.experiments.race import Outcome, Result, Run, slug
+from onkel.experiments.outcome import Outcome, Result, Run
+from onkel.experiments.race import slug
 
 try:
     from rich.box import SIMPLE_HEAD
@@ -125,10 +127,14 @@ def show(outcome: Outcome, console: Console | None = None) -> None:
 # ---- the numbers ---------------------------------------------------------------------
 
 
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
 def _of_run(run: Run) -> dict[str, Any]:
     return {
         "rows": run.rows,
-        "error": run.error if run.rows else None,
+        "error": _finite(run.error),
         "seconds": run.seconds,
         "model_size": run.size,
         "updates": run.updates,
@@ -145,8 +151,8 @@ def _of_result(place: int | None, result: Result) -> dict[str, Any]:
         "is_reference": result.is_reference,
         "model": result.model,
         "budget": result.budget,
-        "error": result.error if result.error == result.error else None,
-        "spread": result.spread if result.spread == result.spread else None,
+        "error": _finite(result.error),
+        "spread": _finite(result.spread),
         "rows_per_second": result.rows_per_second,
         "model_size": result.size,
         "memory_bytes": result.memory,
@@ -176,7 +182,11 @@ def numbers(outcome: Outcome) -> dict[str, Any]:
         "measure": pictures.measure(outcome),
         "settings": outcome.settings,
         "gamma": outcome.gamma,
-        "gamma_trials": [trial._asdict() for trial in outcome.trials],
+        "gamma_trials": [
+            {"gamma": trial.gamma}
+            | {name: _finite(error) for name, error in trial.errors.items()}
+            for trial in outcome.trials
+        ],
         "machine": outcome.machine,
         "seconds": outcome.seconds,
         "marks": outcome.marks.tolist(),

@@ -1,6 +1,6 @@
 """Evidence: outcomes of tables and figures, and what comparisons of them say."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from onkel.experiments.reproduce.store import Outcome, file_of, read
 SUPPORTED, CONTRADICTED, MIXED = "supported", "contradicted", "mixed"
 UNTESTABLE = "untestable here"
 LEVEL = 0.01  # of the t-test
+# Of times: least factor, and least seconds.
+FACTOR, MEASURABLE = 1.5, 0.05
 
 
 class Finding(NamedTuple):
@@ -85,9 +87,61 @@ def outcome_of(pair: Pair, larger: bool = False) -> int:
     return 1 if (difference > 0) == larger else -1
 
 
-def _shown(pair: Pair, sign: str, digits: int) -> str:
-    first, second = np.mean(pair.first), np.mean(pair.second)
-    return f"{pair.name} {first:.{digits}f} {sign} {second:.{digits}f}"
+def time_of(pair: Pair) -> int:
+    """Return 1 if the first is faster, -1 if slower, 0 if that cannot be told.
+
+    The fastest runs count, and a factor of less than 1.5 does not: the machine is busy,
+    and cells are not run at the same time.
+
+    Examples
+    --------
+    >>> from onkel.experiments.reproduce.evidence import Pair, time_of
+    >>> time_of(Pair("", [1.0, 9.0], [2.0, 2.1]))
+    1
+    """
+    first, second = min(pair.first), min(pair.second)
+    if max(first / second, second / first) < FACTOR:
+        return 0
+    return 1 if first < second else -1
+
+
+def _judged(
+    pairs: Iterable[Pair],
+    result: Callable[[Pair], int],
+    number: Callable[[Sequence[float]], float],
+    signs: str,
+    digits: int,
+    about: str,
+) -> Finding:
+    """Judge a claim that the first of each pair is better; `signs` of worse to better.
+
+    Pairs without runs are left out.
+    """
+    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
+    if not told:
+        return Finding(UNTESTABLE, "not run")
+    results = [result(pair) for pair in told]
+    shown = "; ".join(
+        f"{pair.name} {number(pair.first):.{digits}f} {signs[one + 1]} "
+        f"{number(pair.second):.{digits}f}"
+        for pair, one in zip(told, results, strict=True)
+    )
+    wins, losses = results.count(1), results.count(-1)
+    verdict = MIXED if wins or losses else UNTESTABLE
+    if wins and not losses and wins >= len(told) / 2:
+        verdict = SUPPORTED
+    elif losses and not wins:
+        verdict = CONTRADICTED
+    lead = f"{about}: " if about else ""
+    tally = f"{wins} of {len(told)} better, {losses} worse. "
+    if not wins + losses:
+        tally = "no difference can be told. "
+    return Finding(verdict, f"{lead}{tally}{shown}")
+
+
+def mean(runs: Sequence[float]) -> float:
+    """Return the mean of some runs."""
+    return float(np.mean(runs))
 
 
 def better(
@@ -106,24 +160,19 @@ def better(
     about
         What is compared.
     """
-    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
-    if not told:
-        return Finding(UNTESTABLE, "not run")
-    signs = {1: ">" if larger else "<", -1: "<" if larger else ">", 0: "≈"}
-    results = [outcome_of(pair, larger) for pair in told]
-    shown = "; ".join(
-        _shown(pair, signs[result], digits)
-        for pair, result in zip(told, results, strict=True)
+    signs = "<≈>" if larger else ">≈<"
+    return _judged(
+        pairs, lambda pair: outcome_of(pair, larger), mean, signs, digits, about
     )
-    wins, losses = results.count(1), results.count(-1)
-    verdict = MIXED
-    if wins and not losses and wins >= len(told) / 2:
-        verdict = SUPPORTED
-    elif losses and not wins:
-        verdict = CONTRADICTED
-    lead = f"{about}: " if about else ""
-    tally = f"{wins} of {len(told)} better, {losses} worse. "
-    return Finding(verdict, f"{lead}{tally}{shown}")
+
+
+def faster(pairs: Iterable[Pair], digits: int = 2, about: str = "") -> Finding:
+    """Judge a claim that the first of each pair is faster; parameters as `better`.
+
+    Pairs that take next to no time are left out.
+    """
+    pairs = [p for p in pairs if max([*p.first, *p.second, 0.0]) >= MEASURABLE]
+    return _judged(pairs, time_of, min, ">≈<", digits, f"seconds, {about}")
 
 
 def alike(
@@ -133,13 +182,13 @@ def alike(
     told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
     if not told:
         return Finding(UNTESTABLE, "not run")
-    gaps = [abs(float(np.mean(p.first) - np.mean(p.second))) for p in told]
+    gaps = [abs(mean(pair.first) - mean(pair.second)) for pair in told]
     near = sum(gap <= room for gap in gaps)
     verdict = {len(told): SUPPORTED, 0: CONTRADICTED}.get(near, MIXED)
     worst = told[int(np.argmax(gaps))]
     lead = f"{about}: " if about else ""
     return Finding(
         verdict,
-        f"{lead}{near} of {len(told)} within {room:g}; largest gap: "
-        + _shown(worst, "and", digits),
+        f"{lead}{near} of {len(told)} within {room:g}; largest gap: {worst.name} "
+        f"{mean(worst.first):.{digits}f} and {mean(worst.second):.{digits}f}",
     )

@@ -15,6 +15,7 @@ from onkel.experiments.reproduce.evidence import (
     Pair,
     alike,
     better,
+    faster,
 )
 
 NBSGD1, NBSGD2, NBSGD3 = "nbsgd/table1", "nbsgd/table2", "nbsgd/table3"
@@ -77,6 +78,8 @@ def duel(
             )
             for data in datasets
         ]
+        if of == "seconds":
+            return faster(pairs, digits, f"{first}, {second}")
         return better(pairs, larger, digits, f"{first}, {second}")
 
     return judge
@@ -121,9 +124,9 @@ def maintenance(kind: str) -> Judge:
             found = better(pairs, True, 2, "removal, projection")
             # At least as good: equal will do.
             return found._replace(
-                verdict=SUPPORTED if found.verdict == MIXED else found.verdict
+                verdict=SUPPORTED if found.verdict == UNTESTABLE else found.verdict
             )
-        return better(pairs, digits=3, about="seconds of removal, projection")
+        return faster(pairs, digits=3, about="removal, projection")
 
     return judge
 
@@ -224,7 +227,8 @@ def every_budget(
         ]
         if room:
             return alike(pairs, room, digits, f"{first}, {second}")
-        return better(pairs, digits=digits, about=f"{first}, {second}")
+        judge_all = faster if of == "seconds" else better
+        return judge_all(pairs, digits=digits, about=f"{first}, {second}")
 
     return judge
 
@@ -423,7 +427,7 @@ def time_by_budget(evidence: Evidence) -> Finding:
         if all(len(one) for one in found):
             first, second = (one[:, -1].tolist() for one in found)
             pairs.append(Pair(data, first, second))
-    return better(pairs, digits=1, about="seconds for 15 epochs, B = 200, 500")
+    return faster(pairs, digits=1, about="15 epochs, B = 200, 500")
 
 
 def cost_of_a_row(evidence: Evidence) -> Finding:
@@ -471,6 +475,7 @@ def leads(
     datasets: tuple[str, ...],
     ours: tuple[str, ...],
     others: tuple[str, ...],
+    digits: int = 2,
 ) -> Judge:
     """Compare the best of some algorithms with the best of others."""
 
@@ -480,7 +485,7 @@ def leads(
             first, one = best_of(evidence, target, data, ours)
             second, two = best_of(evidence, target, data, others)
             pairs.append(Pair(f"{data} ({first}, {second})", one, two))
-        return better(pairs)
+        return better(pairs, digits=digits)
 
     return judge
 

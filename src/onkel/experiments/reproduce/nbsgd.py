@@ -120,9 +120,7 @@ def classifier(entry: Entry) -> System | str:
         ),
     }
     kind, fixed = kinds[entry.algorithm]
-    # Rows are stored without limit and each costs the square of their number.
-    rows = 2000 if entry.algorithm == "Projectron++" else SEARCH_ROWS
-    return System(kind, fixed, gammas, search_rows=rows)
+    return System(kind, fixed, gammas, search_rows=SEARCH_ROWS)
 
 
 def regressor(entry: Entry) -> System:
@@ -193,8 +191,8 @@ def _label(entry: Entry) -> str:
 SEARCH = Search(
     "folds",
     5,
-    "five-fold cross-validation on the training rows, 5,000 of them at most "
-    "(Projectron++: 2,000), gamma and lambda in {2^-8, 2^-4, 1, 2^4, 2^10}",
+    "five-fold cross-validation on the training rows, 5,000 of them at most, "
+    "gamma and lambda in {2^-8, 2^-4, 1, 2^4, 2^10}",
 )
 COMMON = (
     "Acc is read as the accuracy on the test part after one pass: BOGD's 76.4 % on A9A "
@@ -230,6 +228,12 @@ TABLES = (
             "the same test part.",
             "Projection is the approximate one, on four nearest centres.",
         ),
+        remarks=(
+            "Sizes of NBSGD agree: the reading of B, 10 % of the rows, is right.",
+            "With lambda of 2^-8 or more on 1,400 rows, the last iterate depends on "
+            "the last few rows: spreads of 2 to 13 points, which the paper does not "
+            "print.",
+        ),
         std_unit=0.1,
         held_out=True,
         label=_label,
@@ -255,6 +259,12 @@ TABLES = (
             "of the rows on Cadata, 30 % on Space GA, as the published sizes suggest. "
             "The search goes by the progressive error of the learnt folds.",
         ),
+        remarks=(
+            "The smallest lambda of the grid, 2^-8, is strong for these data: most "
+            "errors, theirs and ours, are nearer to the constant predictor than to "
+            "what the features allow.",
+            "Cadata: all published errors are within 5 % of the constant predictor.",
+        ),
         std_unit=0.1,
         held_out=True,
         label=_label,
@@ -278,6 +288,19 @@ TABLES = (
             "RBP, Forgetron, BPAs (C = 1) and BOGD have the budgets that are printed, "
             "Projectron++ has none and the threshold 0.1, which is not stated. BOGD "
             "searches eta in {2^-3, ..., 2^3}.",
+        ),
+        remarks=(
+            "Published numbers of BOGD on A9A and IJCNN are those of the constant "
+            "predictor. Ours, with steps from the grid of its own paper, is the best "
+            "budgeted system on A9A and among the best on IJCNN.",
+            "IJCNN: SGD keeps 35,000 of 35,000 rows (34,999 published): the search "
+            "takes gamma = 2^10, as the authors' must have. NBSGD with 759 centres is "
+            "then out of reach: every row is a violation, and nothing but the last "
+            "rows is remembered; 759 is also the size of another data set in table 1.",
+            "DNA: the published rows of SGD and NBSGD are those of table 1, which has "
+            "1,400 rows and where our sizes agree; here there are 2,000, as printed.",
+            "RBP on A9A: one of five orders ends at the smaller class; the spread is "
+            "that of a last iterate.",
         ),
         std_unit=0.1,
         held_out=True,

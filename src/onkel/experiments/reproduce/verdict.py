@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 AGREES, BETTER, WORSE = "agrees", "better", "worse"
+WIDE = 0.05  # spread, as a share of the published number, with which little is said
 CONSTANT, DIFFER, NOT_RUN = "constant predictor", "data differ", "not run"
 OURS_ONLY = "no published number"
 
@@ -58,9 +59,9 @@ def verdict(
     Returns
     -------
     verdict
-        "agrees" within two standard deviations of both and the rounding, else "better"
-        or "worse". "constant predictor" comes first, if ours or theirs equals it but
-        for rounding, then "data differ".
+        "agrees" within two standard deviations of both and the rounding, with a
+        warning where these are large, else "better" or "worse". "constant predictor"
+        comes first, if ours or theirs equals it but for rounding, then "data differ".
 
     Examples
     --------
@@ -90,6 +91,8 @@ def verdict(
     if not same_data:
         return DIFFER
     difference = ours.mean - theirs.mean
-    if abs(difference) <= 2 * float(np.hypot(ours.std, theirs.std)) + unit / 2:
-        return AGREES
+    spread = float(np.hypot(ours.std, theirs.std))
+    if abs(difference) <= 2 * spread + unit / 2:
+        is_wide = spread > WIDE * abs(theirs.mean)
+        return f"{AGREES} (wide spread)" if is_wide else AGREES
     return BETTER if (difference > 0) == larger_is_better else WORSE
