@@ -52,6 +52,7 @@ def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
     help="Folder for all predictions.",
 )
 @click.option("--batch-rows", type=click.IntRange(min=1), help="Rows at a time [8192].")
+@options.memory
 @options.seed
 @as_json
 @click.pass_context
@@ -66,6 +67,7 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     settings = {name: given[name] for name in SETTINGS if given[name] is not None}
     settings |= {"seed": given["seed"], "references": not given["alone"]}
     settings["systems"] = given["systems"] or None
+    settings["most_bytes"] = given["memory"] * options.MIB
     if data is None:
         races: list[tuple[Any, dict[str, Any]]] = [
             (stream, stream.settings | settings)
