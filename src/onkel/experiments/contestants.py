@@ -17,6 +17,9 @@ UNBUDGETED_ROWS = 20_000
 # Of the budget of a system with centres and features, the part that is centres; as in
 # the defaults of the two that have both.
 CENTRE_SHARE = 0.2
+# Kernel value of a core and the edge of its cell: so small that the budget, as with all
+# others, and not the radius says how many cores there are.
+EDGE = 0.9
 # A warm-up makes everything that a race runs, the phase after the budget is full too.
 WARM_UP_BUDGET, WARM_UP_ROWS = 16, 256
 
@@ -167,8 +170,7 @@ def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
         "max_core": centres,
         "n_components": budget - centres if "budget" in known else budget,
         "merge_size": max(1, centres // 5),
-        # at the edge of a cell a point is half like its core
-        "coverage_radius": math.sqrt(math.log(2.0) / gamma),
+        "coverage_radius": math.sqrt(-math.log(EDGE) / gamma),
         "gamma": gamma,
     }
     return {name: value for name, value in shared.items() if name in known}

@@ -11,7 +11,6 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from onkel.experiments import pictures
 from onkel.experiments.bandwidth import CHOOSERS, ROWS
 from onkel.experiments.outcome import Outcome, Result
 from onkel.experiments.pictures import (
@@ -19,6 +18,7 @@ from onkel.experiments.pictures import (
     FAINT,
     GREY,
     INK,
+    Pictures,
     decimals,
     front,
     measure,
@@ -326,8 +326,7 @@ def _stopped(outcome: Outcome) -> dict[str, str]:
     return {r.name: r.stopped for r in outcome.results if r.stopped is not None}
 
 
-def _section(outcome: Outcome, number: int, command: str) -> str:
-    drawn = pictures.pictures(outcome)
+def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> str:
     titles = {
         "time": "Error against time",
         "size": "Error against size",
@@ -386,7 +385,7 @@ def _section(outcome: Outcome, number: int, command: str) -> str:
     return "\n".join(parts)
 
 
-def page(outcomes: list[Outcome], commands: list[str]) -> str:
+def page(outcomes: list[Outcome], commands: list[str], drawn: list[Pictures]) -> str:
     """Write a page about one race or several.
 
     Parameters
@@ -395,6 +394,8 @@ def page(outcomes: list[Outcome], commands: list[str]) -> str:
         The races.
     commands
         For each, how to repeat it.
+    drawn
+        For each, its pictures.
 
     Returns
     -------
@@ -403,9 +404,9 @@ def page(outcomes: list[Outcome], commands: list[str]) -> str:
     """
     names = ", ".join(outcome.name for outcome in outcomes)
     sections = "\n".join(
-        _section(outcome, number, command)
-        for number, (outcome, command) in enumerate(
-            zip(outcomes, commands, strict=True)
+        _section(outcome, number, command, figures)
+        for number, (outcome, command, figures) in enumerate(
+            zip(outcomes, commands, drawn, strict=True)
         )
     )
     return PAGE.substitute(

@@ -3,7 +3,9 @@
 The best are coloured, the others grey; every point and curve has its name beside it.
 """
 
+import textwrap
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from matplotlib.transforms import Bbox
 from sklearn.isotonic import isotonic_regression
 
 from onkel.experiments.outcome import Outcome, Result
@@ -35,6 +36,7 @@ LABEL_GAP = 0.037  # between two labels of curves, as a part of the height
 # A scale is for those that learn: what errs more than so many times the median is
 # named, not drawn.
 FAR = 2.0
+LINE = 100  # letters of a line above a picture
 
 
 class Look(NamedTuple):
@@ -161,7 +163,8 @@ def _note_far(axes: Axes, outcome: Outcome, far: list[tuple[str, float]]) -> Non
         text = "Off the scale: " + ", ".join(
             f"{name} {_short(outcome, error)}" for name, error in far
         )
-        axes.text(0.0, 1.015, text, transform=axes.transAxes, fontsize=8.5, color=GREY)
+        lines = "\n".join(textwrap.wrap(text, LINE))
+        axes.text(0.0, 1.01, lines, transform=axes.transAxes, fontsize=8.5, color=GREY)
 
 
 def _error_axis(axes: Axes, outcome: Outcome) -> None:
@@ -174,13 +177,54 @@ def _error_axis(axes: Axes, outcome: Outcome) -> None:
 
 # ---- points and their names ----------------------------------------------------------
 
+# Pixels that a label would rather be away than cover a mark or another label, or
+# a line; or than have its leader cross these.
+COVERED, STRUCK, CROSSED, CROSSING = 1000.0, 80.0, 40.0, 8.0
+
 
 def _offsets() -> np.ndarray:
-    """Places for a label around its point, the nearest first, in points."""
+    """Places for a label around its point, in points."""
     angles = np.deg2rad([0, 180, 40, -40, 140, -140, 90, -90, 65, -65, 115, -115])
     radii = np.array([8, 14, 22, 32, 44, 58, 74, 92])
     unit = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return (radii[:, None, None] * unit).reshape(-1, 2)
+
+
+def _overlaps(boxes: np.ndarray, others: np.ndarray) -> int:
+    """Count pairs of boxes, rows of x0, y0, x1, y1, that overlap."""
+    one, other = boxes[:, None], others[None]
+    apart = (one[..., :2] >= other[..., 2:]) | (other[..., :2] >= one[..., 2:])
+    return int((~apart.any(axis=2)).sum())
+
+
+def _along(corners: np.ndarray) -> np.ndarray:
+    """Boxes around pieces of a line with these corners."""
+    pieces = np.concatenate(
+        [np.linspace(one, other, 30) for one, other in pairwise(corners)]
+    )
+    return np.hstack([pieces - 1, pieces + 1])
+
+
+def _cost(
+    corner: np.ndarray,
+    pixel: np.ndarray,
+    size: np.ndarray,
+    margin: np.ndarray,
+    solid: np.ndarray,
+    others: np.ndarray,
+    thin: np.ndarray,
+) -> float:
+    """Say how bad it is to put a label with its lower left corner there."""
+    box = np.hstack([corner - margin, corner + size + margin])[None]
+    led = _leader(pixel, corner, corner + size)
+    pieces = _along(led)
+    return float(
+        np.hypot(*(led[-1] - pixel))
+        + COVERED * _overlaps(box, solid)
+        + STRUCK * (_overlaps(box, thin) > 0)
+        + CROSSED * (_overlaps(pieces, others) > 0)
+        + CROSSING * (_overlaps(pieces, thin) > 0)
+    )
 
 
 def _name_points(
@@ -191,62 +235,67 @@ def _name_points(
     renderer: Any = cast(Any, FigureCanvasAgg(figure)).get_renderer()
     per_point = figure.dpi / 72
     pixels = axes.transData.transform(where)
-    taken = [Bbox([xy - 4.5 * per_point, xy + 4.5 * per_point]) for xy in pixels]
-    corners = axes.transData.transform(line)
-    taken += [
-        Bbox([np.minimum(one, other) - 1, np.maximum(one, other) + 1])
-        for one, other in pairwise(corners)
-    ]
+    solid = np.hstack([pixels - 4.5 * per_point, pixels + 4.5 * per_point])
+    thin = _along(axes.transData.transform(line))
     inside = axes.get_window_extent(renderer)
     # the right margin has room for names, too
-    room = Bbox([inside.min, [figure.bbox.x1, inside.y1]])
-    for xy, pixel, name, look in zip(where, pixels, names, styles, strict=True):
+    low, high = inside.p0, np.array([figure.bbox.x1, inside.y1])
+    offsets, margin = _offsets() * per_point, np.array([3.0, 1.0]) * per_point
+    for i, (xy, pixel, name) in enumerate(zip(where, pixels, names, strict=True)):
         label = axes.annotate(
             name,
             xy,
             (0, 0),
             textcoords="offset points",
-            fontsize=9.5 if look.is_best else 8,
-            fontweight="bold" if look.place == 0 else "normal",
-            color=INK if look.is_best else GREY,
+            fontsize=9.5 if styles[i].is_best else 8,
+            fontweight="bold" if styles[i].place == 0 else "normal",
+            color=INK if styles[i].is_best else GREY,
             verticalalignment="center",
         )
         size = np.array(label.get_window_extent(renderer).size)
-        best = None
-        for offset in _offsets() * per_point:
-            # the side of the label that faces the point
-            side = 0.5 - 0.5 * np.sign(np.round(offset[0], 6))
-            low = pixel + offset - size * [side, 0.5]
-            if (low < room.p0).any() or (low + size > room.p1).any():
-                continue
-            box = Bbox([low, low + size])
-            covered = sum(box.padded(1).overlaps(other) for other in taken)
-            if best is None or covered < best[0]:
-                best = covered, box, offset
-            if covered == 0:
-                break
-        if best is None:
+        # the side of the label that faces the point
+        sides = 0.5 - 0.5 * np.sign(np.round(offsets[:, :1], 6))
+        corners = pixel + offsets - size * np.hstack([sides, np.full_like(sides, 0.5)])
+        fits = ((corners >= low) & (corners + size <= high)).all(axis=1)
+        cost = partial(
+            _cost,
+            pixel=pixel,
+            size=size,
+            margin=margin,
+            solid=solid,
+            others=np.delete(solid, i, axis=0),
+            thin=thin,
+        )
+        corner = min(corners[fits], key=cost, default=None)
+        if corner is None:
             label.remove()
             continue
-        _, box, offset = best
-        taken.append(box)
-        middle = (box.y0 + box.y1) / 2
-        label.set_position(tuple((np.array([box.x0, middle]) - pixel) / per_point))
-        if np.hypot(*offset) > 13 * per_point:
-            end = np.clip(pixel, box.min, box.max)
+        solid = np.vstack([solid, np.hstack([corner - margin, corner + size + margin])])
+        middle = corner + size * [0.0, 0.5]
+        label.set_position(tuple((middle - pixel) / per_point))
+        led = _leader(pixel, corner, corner + size)
+        if np.hypot(*(led[-1] - led[0])) > 6 * per_point:
+            thin = np.vstack([thin, _along(led)])
             axes.annotate(
                 "",
                 xy,
-                tuple((end - pixel) / per_point),
+                tuple((led[-1] - pixel) / per_point),
                 textcoords="offset points",
                 arrowprops={
                     "arrowstyle": "-",
-                    "color": look.colour,
+                    "color": styles[i].colour,
                     "linewidth": 0.6,
                     "shrinkA": 0,
                     "shrinkB": 4,
                 },
             )
+
+
+def _leader(pixel: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Ends of the line from the rim of a mark to the nearest corner of a label."""
+    end = np.clip(pixel, low, high)
+    length = np.hypot(*(end - pixel))
+    return np.array([pixel + (end - pixel) * min(1.0, 6.5 / max(length, 1e-9)), end])
 
 
 def _scatter(
@@ -257,7 +306,7 @@ def _scatter(
     known = [(result, cost(result)) for result in outcome.ranked]
     drawn = [(result, value) for result, value in known if value is not None]
     figure = Figure(figsize=SIZE, dpi=100)
-    axes = figure.add_axes((0.1, 0.13, 0.79, 0.81))
+    axes = figure.add_axes((0.1, 0.13, 0.79, 0.79))
     _plain(axes)
     axes.set(xscale="log", xlabel=label, ylabel=measure(outcome))
     if not drawn:
@@ -397,7 +446,7 @@ def curve_picture(outcome: Outcome) -> Figure:
     """Draw errors over the rows, and over several runs their range."""
     chosen = looks(outcome)
     figure = Figure(figsize=SIZE, dpi=100)
-    axes = figure.add_axes((0.1, 0.1, 0.65, 0.84))
+    axes = figure.add_axes((0.1, 0.1, 0.65, 0.82))
     _plain(axes)
     window = window_of(outcome)
     over = (
@@ -468,7 +517,10 @@ def curve_picture(outcome: Outcome) -> Figure:
     return figure
 
 
-def pictures(outcome: Outcome) -> dict[str, tuple[Figure, str]]:
+Pictures = dict[str, tuple[Figure, str]]
+
+
+def pictures(outcome: Outcome) -> Pictures:
     """Draw all pictures: figure and text for those who cannot see it, by name."""
     ranked = outcome.ranked
 
@@ -491,7 +543,7 @@ def pictures(outcome: Outcome) -> dict[str, tuple[Figure, str]]:
         for result in ranked[: len(COLOURS)]
     )
     what = measure(outcome)
-    spoken: Any = {
+    return {
         "time": (
             time_picture(outcome),
             f"Scatter plot of {what} against time per row. "
@@ -507,4 +559,3 @@ def pictures(outcome: Outcome) -> dict[str, tuple[Figure, str]]:
             f"Learning curves, {what} over rows seen. The best in all: {ends}.",
         ),
     }
-    return spoken

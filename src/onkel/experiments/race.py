@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import onkel
 from onkel.experiments import bandwidth
 from onkel.experiments.bandwidth import Trial
+from onkel.experiments.compilation import warm_up
 from onkel.experiments.contestants import (
     WARM_UP_ROWS,
     Entry,
@@ -278,12 +279,12 @@ def race(
                 field.entries + others.entries, field.left_out | others.left_out
             )
         warm = slice(WARM_UP_ROWS)
-        for entry in field.entries:
-            announce(f"compiling {entry.name}", 0.0)
-            try:
-                entry.warm_up(first.X[warm], encoded[warm])
-            except ValueError:
-                pass  # the race will tell
+        warm_up(
+            field.entries,
+            first.X[warm],
+            encoded[warm],
+            lambda name: announce(f"compiling {name}", 0.0),
+        )
         points = np.linspace(problem.rows / POINTS, problem.rows, POINTS)
         marks = np.unique(np.maximum(points.astype(int), 1))
         course = Course(

@@ -228,7 +228,8 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     commands = commands or [_call(outcome) for outcome in outcomes]
     document, data = folder / "race.html", folder / "race.json"
-    document.write_text(page(outcomes, commands), encoding="utf-8")
+    drawn = [pictures.pictures(outcome) for outcome in outcomes]
+    document.write_text(page(outcomes, commands, drawn), encoding="utf-8")
     measured = {
         "onkel": onkel.__version__,
         "races": [
@@ -239,8 +240,8 @@ def save(
     text = json.dumps(measured, indent=1, default=str, allow_nan=False)
     data.write_text(text + "\n", encoding="utf-8")
     paths = [document, data]
-    for outcome in outcomes:
-        for name, (figure, _) in pictures.pictures(outcome).items():
+    for outcome, figures in zip(outcomes, drawn, strict=True):
+        for name, (figure, _) in figures.items():
             paths.append(folder / f"{slug(outcome.name)}-{name}.png")
             figure.savefig(paths[-1], dpi=DPI)
     return paths

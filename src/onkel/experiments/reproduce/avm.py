@@ -182,7 +182,7 @@ TABLES = (
         readings=COMMON,
         remarks=(
             "AVM itself agrees on a9a and nearly so elsewhere, sizes included; see "
-            "docs/avm.md for the differences.",
+            "[AVM](../avm.md) for the differences.",
             "The other systems err less here than published, on ijcnn1 by a factor of "
             "two to seven, and most of them err less than AVM. gamma explains it: the "
             "published 12.85 % of the Perceptron and 15.54 % of RBP on ijcnn1 are "

@@ -137,7 +137,7 @@ TABLES = (
             "cod-rna: with 1/(76 M) a pass over our 59,535 rows does not come far; "
             "the published stream is five times as long. With a chosen step DualSVRG "
             "is on a par with FOGD, which has four times the features.",
-            "More in docs/dualsvrg.md.",
+            "More in [DualSVRG](../dualsvrg.md).",
         ),
         extra=lambda name: {
             **{v + CHOSEN: named(name, v + CHOSEN) for v in VARIANTS},

@@ -171,7 +171,10 @@ def faster(pairs: Iterable[Pair], digits: int = 2, about: str = "") -> Finding:
 
     Pairs that take next to no time are left out.
     """
-    pairs = [p for p in pairs if max([*p.first, *p.second, 0.0]) >= MEASURABLE]
+    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
+    pairs = [p for p in told if max(min(p.first), min(p.second)) >= MEASURABLE]
+    if told and not pairs:
+        return Finding(UNTESTABLE, f"less than {MEASURABLE} s")
     return _judged(pairs, time_of, min, ">≈<", digits, f"seconds, {about}")
 
 

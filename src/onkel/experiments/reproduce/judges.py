@@ -123,9 +123,8 @@ def maintenance(kind: str) -> Judge:
         if kind == "logistic":
             found = better(pairs, True, 2, "removal, projection")
             # At least as good: equal will do.
-            return found._replace(
-                verdict=SUPPORTED if found.verdict == UNTESTABLE else found.verdict
-            )
+            level = found.verdict == UNTESTABLE and all(p.first for p in pairs)
+            return found._replace(verdict=SUPPORTED) if level else found
         return faster(pairs, digits=3, about="removal, projection")
 
     return judge
@@ -283,7 +282,7 @@ def curves(
     return np.array([]) if found is None else np.array(found["curves"][kind])
 
 
-BSCA_DATA = ("IJCNN", "COD-RNA", "ADULT")
+BSCA_DATA = ("IJCNN", "COD-RNA", "ADULT", "COVTYPE", "SUSY")
 
 
 def last_epoch(
@@ -350,6 +349,22 @@ def late_spread(kind: str) -> Judge:
         return better(pairs, about=f"points, {name}, BSGD")
 
     return judge
+
+
+def poor_when_stopped(evidence: Evidence) -> Finding:
+    """Judge whether the error of BSGD depends on the epoch in which it is stopped."""
+    shown, poor = [], []
+    for data in BSCA_DATA:
+        errors = curves(evidence, "figure2", data, "BSGD", 500, "error")
+        if len(errors):
+            late = errors[:, -10:]
+            poor.append(late.max() - late.min() > 5.0)
+            shown.append(f"{data} {late.min():.1f} to {late.max():.1f} %")
+    if not shown:
+        return Finding(UNTESTABLE, "not run")
+    verdict = {len(poor): SUPPORTED, 0: CONTRADICTED}.get(sum(poor), MIXED)
+    text = "test error over the last ten epochs and all seeds: " + ", ".join(shown)
+    return Finding(verdict, text)
 
 
 def near_exact(evidence: Evidence) -> Finding:

@@ -1,0 +1,66 @@
+"""Compilation: every contestant runs once before the race, so that none pays for it.
+
+A first run on a machine compiles two dozen systems, ten seconds each. What one process
+has compiled, others find in the cache on disk: so several share the work.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+
+from onkel.experiments.contestants import Entry
+
+# Seconds of a warm-up beyond which a system was not in the cache.
+CACHED = 3.0
+
+
+def warm_up(
+    entries: Sequence[Entry],
+    X: Any,
+    y: np.ndarray,
+    announce: Callable[[str], None] = lambda name: None,
+) -> None:
+    """Let all contestants learn a few rows.
+
+    Parameters
+    ----------
+    entries
+        The contestants.
+    X, y
+        Rows to learn.
+    announce
+        Called with a name when it comes up.
+    """
+    start = time.perf_counter()
+    for place, entry in enumerate(entries):
+        announce(entry.name)
+        _try(entry, X, y)
+        if time.perf_counter() - start > CACHED:
+            _share(entries[place + 1 :], X, y, announce)
+            break
+    for entry in entries:
+        _try(entry, X, y)
+
+
+def _try(entry: Entry, X: Any, y: np.ndarray) -> str:
+    try:
+        entry.warm_up(X, y)
+    except ValueError:
+        pass  # the race will tell
+    return entry.name
+
+
+def _share(
+    entries: Sequence[Entry], X: Any, y: np.ndarray, announce: Callable[[str], None]
+) -> None:
+    """Let several processes fill the cache."""
+    jobs = min(joblib.cpu_count(), len(entries))
+    if jobs < 2:
+        return
+    work = (joblib.delayed(_try)(entry, X, y) for entry in entries)
+    parallel = joblib.Parallel(jobs, return_as="generator_unordered", batch_size=1)
+    for name in parallel(work):
+        announce(name)
