@@ -158,6 +158,14 @@ def test_mistakes_are_those_that_the_model_counts(folder: Path) -> None:
     assert run.curve[-1] == model.n_mistakes_
 
 
+def test_who_exceeds_the_budget_is_said_to_grow(outcome: Outcome) -> None:
+    result = by_name(outcome)["BSGD"]
+    assert not result.grows
+    larger = [dataclasses.replace(run, size=31) for run in result.runs]
+    assert dataclasses.replace(result, runs=larger).grows
+    assert dataclasses.replace(result, budget=None).grows
+
+
 def test_batches_change_nothing() -> None:
     stream = wide(digits(), rows=200)
     given = {**GRAND, "permutations": 1, "references": False}

@@ -10,7 +10,7 @@ from onkel.cli.screen import NOTES, as_json, show_json
 from onkel.experiments import report
 from onkel.experiments.race import SECONDS, Outcome
 from onkel.experiments.race import race as run
-from onkel.experiments.streams import digits, turning_rings
+from onkel.experiments.streams import EMBEDDED
 
 # Settings of the race that are given only if somebody says so.
 SETTINGS = ("budget", "permutations", "gamma", "batch_rows", "seconds", "predictions")
@@ -61,18 +61,17 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
 
     Each row is predicted, then learnt, by everyone: a leaderboard on the screen, and a
     page to open in a browser (race.html), pictures and all numbers (race.json) in the
-    folder of --output. Without DATA: digits, and a stream that changes as it goes.
+    folder of --output. Without DATA: "digits", and "turning-rings", a stream that
+    changes as it goes; neither needs a file.
     """
     NOTES.print("The first run compiles every system, some seconds each.", style="dim")
     settings = {name: given[name] for name in SETTINGS if given[name] is not None}
     settings |= {"seed": given["seed"], "references": not given["alone"]}
     settings["systems"] = given["systems"] or None
     settings["most_bytes"] = given["memory"] * options.MIB
-    if data is None:
-        races: list[tuple[Any, dict[str, Any]]] = [
-            (stream, stream.settings | settings)
-            for stream in (digits(), turning_rings(seed=given["seed"]))
-        ]
+    if data is None or data in EMBEDDED:
+        streams = [EMBEDDED[name]() for name in (EMBEDDED if data is None else [data])]
+        races: list[Any] = [(one, one.settings | settings) for one in streams]
     else:
         races = [(options.opened(data, given), settings)]
     outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]

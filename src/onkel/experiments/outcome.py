@@ -50,8 +50,10 @@ class Result:
 
     @property
     def grows(self) -> bool:
-        """Whether this is a system without a budget."""
-        return self.budget is None and not self.is_reference
+        """Whether this is a system without a budget, or one that exceeded it."""
+        if self.is_reference:
+            return False
+        return self.budget is None or (self.size or 0) > self.budget
 
     def _mean(self, values: Iterable[float | None]) -> float | None:
         known = [value for value in values if value is not None]

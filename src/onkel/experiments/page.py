@@ -279,12 +279,17 @@ def method(outcome: Outcome) -> str:
     spread = " ± standard deviation over the runs" * (
         outcome.settings["permutations"] > 1
     )
+    growing = [result.name for result in outcome.results if result.grows]
+    beyond = (
+        f" Beyond the budget or without one: {', '.join(growing)}." if growing else ""
+    )
     return (
         f"Errors are progressive: over all rows, the first ones included{spread}. "
         "rows/s: processor time of predicting and learning on one thread, compiled "
         "before, without reading. Model size: centres and features at the end; memory: "
         "bytes of the saved model (LightGBM: and of the rows it keeps). scikit-learn's "
         f"models predict, then learn, {piece_for(outcome.problem.rows)} rows at a time."
+        + beyond
     )
 
 

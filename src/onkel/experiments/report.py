@@ -10,6 +10,7 @@ from typing import Any
 import onkel
 from onkel.experiments.outcome import Outcome, Result, Run
 from onkel.experiments.race import slug
+from onkel.experiments.tables import markdown
 
 try:
     from rich.box import SIMPLE_HEAD
@@ -83,45 +84,82 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
+def heads(outcome: Outcome) -> list[str]:
+    """Headings of the leaderboard."""
+    error = "RMSE" if outcome.problem.is_regression else "mistakes"
+    return ["", "system", error, "rows/s", "size", "KB", "updates"]
+
+
+def cells(outcome: Outcome) -> list[list[str]]:
+    """Rows of the leaderboard, the best first, those without a place last."""
+    ranked = len(outcome.ranked)
+    return [
+        [
+            str(place) if place <= ranked else "-",
+            result.name,
+            with_spread(outcome, result),
+            _number(result.rows_per_second),
+            _number(result.size),
+            _number(None if result.memory is None else result.memory / 1024),
+            _number(result.updates),
+        ]
+        for place, result in enumerate(outcome.results, 1)
+    ]
+
+
+def unplaced(outcome: Outcome) -> list[str]:
+    """Who has no place, and why."""
+    stopped = [
+        f"{result.name}: {result.stopped}"
+        for result in outcome.results
+        if not result.is_ranked
+    ]
+    return stopped + [
+        f"{name} did not start: it {reason}"
+        for name, reason in outcome.left_out.items()
+    ]
+
+
 def table(outcome: Outcome) -> Table:
-    """Lay out the results of a race, the best first, those without a place last."""
+    """Lay out the leaderboard for the screen."""
     drawn = Table(
         title=f"[bold]{escape(outcome.name)}",
         caption=f"{caption(outcome)} {method(outcome)}",
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
-    drawn.add_column("", justify="right")
-    drawn.add_column("system", no_wrap=True)
-    heading = "RMSE" if outcome.problem.is_regression else "mistakes"
-    for title in (heading, "rows/s", "size", "KB", "updates"):
-        drawn.add_column(title, justify="right", no_wrap=True)
-    ranked = len(outcome.ranked)
-    for place, result in enumerate(outcome.results, 1):
+    for title in heads(outcome):
+        side = "left" if title == "system" else "right"
+        drawn.add_column(title, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    lines = zip(outcome.results, cells(outcome), strict=True)
+    for place, (result, row) in enumerate(lines, 1):
         dim = result.is_reference or not result.is_ranked
-        drawn.add_row(
-            str(place) if place <= ranked else "-",
-            escape(result.name),
-            with_spread(outcome, result),
-            _number(result.rows_per_second),
-            _number(result.size),
-            _number(None if result.memory is None else result.memory / 1024),
-            _number(result.updates),
-            style="bold green" if place == 1 else "dim" if dim else "",
-        )
+        style = "bold green" if place == 1 else "dim" if dim else ""
+        drawn.add_row(*map(escape, row), style=style)
     return drawn
 
 
 def show(outcome: Outcome, console: Console | None = None) -> None:
-    """Print the table of a race, and who has no place in it and why."""
+    """Print the leaderboard of a race, and who has no place in it."""
     console = console or Console()
     console.print()
     console.print(table(outcome))
-    for result in outcome.results:
-        if not result.is_ranked:
-            console.print(f"{escape(result.name)}: {escape(str(result.stopped))}")
-    for name, reason in outcome.left_out.items():
-        console.print(f"{escape(name)} did not start: it {escape(reason)}")
+    for line in unplaced(outcome):
+        console.print(escape(line))
+
+
+def written(outcome: Outcome, command: str) -> str:
+    """Leaderboard and pictures in Markdown."""
+    name = slug(outcome.name)
+    lines = [
+        *(f"# {outcome.name}", "", f"    {command}", ""),
+        *(f"{caption(outcome)} {method(outcome)}", ""),
+        *markdown(heads(outcome), cells(outcome)),
+        *(f"{line}  " for line in unplaced(outcome)),
+        *("", "{processor}, {cores} cores, {platform}.".format(**outcome.machine), ""),
+        *(f"![{kind}]({name}-{kind}.png)" for kind in ("time", "size", "curves")),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 # ---- the numbers ---------------------------------------------------------------------
@@ -223,7 +261,7 @@ def save(
     Returns
     -------
     paths
-        Of race.html, race.json and the pictures.
+        Of race.html, race.json, and a page in Markdown and pictures for each race.
     """
     folder.mkdir(parents=True, exist_ok=True)
     commands = commands or [_call(outcome) for outcome in outcomes]
@@ -240,7 +278,9 @@ def save(
     text = json.dumps(measured, indent=1, default=str, allow_nan=False)
     data.write_text(text + "\n", encoding="utf-8")
     paths = [document, data]
-    for outcome, figures in zip(outcomes, drawn, strict=True):
+    for outcome, command, figures in zip(outcomes, commands, drawn, strict=True):
+        paths.append(folder / f"{slug(outcome.name)}.md")
+        paths[-1].write_text(written(outcome, command), encoding="utf-8")
         for name, (figure, _) in figures.items():
             paths.append(folder / f"{slug(outcome.name)}-{name}.png")
             figure.savefig(paths[-1], dpi=DPI)

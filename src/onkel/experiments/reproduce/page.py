@@ -24,6 +24,7 @@ UNITS = {
     "accuracy_pct": "accuracy, %",
     "rmse": "root mean squared error",
 }
+EARLIER = "*"  # after the number of orders
 HEADS = ("ours", "published", "size", "published", "verdict", "chosen", "orders", "s")
 
 
@@ -80,6 +81,8 @@ def _row(table: Table, cell: Cell, outcome: store.Outcome | None) -> list[str]:
         return [name, "-", theirs, "-", their_size, said, chosen, "0", "-"]
     values, seconds = outcome["values"], outcome.get("seconds") or []
     orders = str(len(values))
+    if outcome.get("earlier"):
+        orders += EARLIER
     is_linear = cell.system is not None and cell.system.kind == LINEAR
     if len(values) < outcome["wanted"] and not is_linear:
         orders += f" of {outcome['wanted']}"
@@ -127,6 +130,8 @@ def _data_lines(
 def _counts(table: Table, content: dict[str, Any]) -> str:
     found: Counter[str] = Counter()
     for cell in table.cells():
+        if cell.entry is None:
+            continue
         said = verdict_of(table, cell, content["cells"].get(cell.key))
         found[said.split(":")[0].split(" (")[0]] += 1
     return ", ".join(f"{name} {count}" for name, count in found.most_common())
@@ -137,6 +142,8 @@ def _table_lines(table: Table, content: dict[str, Any]) -> list[str]:
     by_data: dict[str, list[Cell]] = {}
     for cell in table.cells():
         by_data.setdefault(cell.data, []).append(cell)
+    if any(outcome.get("earlier") for outcome in content["cells"].values()):
+        lines += [f"\\{EARLIER} from earlier runs, by the same protocol.", ""]
     lines += [f"In {UNITS[table.metric]}:", ""]
     for data, cells in by_data.items():
         outcomes = {cell.key: content["cells"].get(cell.key) for cell in cells}

@@ -96,7 +96,8 @@ class Table:
     load
         Returns the task, of one of our data sets.
     data
-        Our data set by the paper's name, where there is one.
+        Our data set by the paper's name, where there is one. May have others, too, for
+        the extra systems.
     system
         Returns our system for a published number, or why there is none.
     search
@@ -150,7 +151,7 @@ class Table:
         """Return all cells, by data set, in the paper's order."""
         found = []
         entries = published.of(self.paper, self.name, self.metric)
-        names = list(dict.fromkeys(entry.dataset for entry in entries))
+        names = dict.fromkeys([*(entry.dataset for entry in entries), *self.data])
         for name in names:
             for entry in entries:
                 if entry.dataset == name:
