@@ -506,7 +506,7 @@ def test_page_holds_everything_and_escapes_it(outcome: Outcome, folder: Path) ->
     out = folder / "new" / "folder"
     paths = report.save([outcome, outcome], out, ["onkel race <one>", "two"])
     assert all(path.stat().st_size > 1000 for path in paths)
-    assert {path.suffix for path in paths} == {".html", ".json", ".png"}
+    assert {path.suffix for path in paths} == {".html", ".json", ".md", ".png"}
     html = (out / "race.html").read_text()
     assert "<i>" not in html and "&lt;i&gt;digits&lt;/i&gt; &amp; more" in html
     assert "onkel race &lt;one&gt;" in html

@@ -238,6 +238,18 @@ def _panels(outcomes: Outcomes, rows: int = 1) -> tuple[Picture, np.ndarray]:
     return picture, panels
 
 
+def _legend(picture: Picture, panels: np.ndarray) -> None:
+    """Name the curves once, those of all panels, below them."""
+    named = {
+        label: line
+        for panel in panels.flat
+        for line, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    picture.legend(
+        named.values(), named, loc="outside lower center", ncols=6, frameon=False
+    )
+
+
 def _band(panel: Any, values: np.ndarray, label: str, colour: str, style: str) -> None:
     """Draw the mean over the seeds, and their range as a band."""
     epochs = np.arange(1, values.shape[1] + 1)
@@ -263,7 +275,7 @@ def draw_errors(outcomes: Outcomes) -> Picture:
         panel.yaxis.set_minor_formatter("{x:g}")
         panel.tick_params(which="both", labelsize=8)
     panels[0, 0].set_ylabel("test error, %")
-    panels[0, 0].legend(frameon=False, fontsize=8)
+    _legend(picture, panels)
     return picture
 
 
@@ -286,7 +298,7 @@ def draw_objectives(outcomes: Outcomes) -> Picture:
             panel.yaxis.set_minor_formatter(NullFormatter())
     panels[0, 0].set_ylabel("primal objective")
     panels[1, 0].set_ylabel("dual objective")
-    panels[0, 0].legend(frameon=False, fontsize=8)
+    _legend(picture, panels)
     return picture
 
 
@@ -300,7 +312,7 @@ def draw_merging(outcomes: Outcomes) -> Picture:
                 _band(panel, values, label, *_look(label))
         panel.set_ylim(0, None)
     panels[0, 0].set_ylabel("share of steps with a merge")
-    panels[0, 0].legend(frameon=False, fontsize=8)
+    _legend(picture, panels)
     return picture
 
 
