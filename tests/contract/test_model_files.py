@@ -217,6 +217,32 @@ def too_many_centers(model: Any, arrays: Any, metadata: Any) -> None:
     head["count"] = 10**6
 
 
+def more_than_the_budget(model: Any, arrays: Any, metadata: Any) -> None:
+    learner = model["fitted"]["_learner"]["parts"]
+    learner[1]["fields"][0] = 3
+
+
+def no_budget(model: Any, arrays: Any, metadata: Any) -> None:
+    learner = model["fitted"]["_learner"]["parts"]
+    learner[1]["fields"][0] = -1
+
+
+def no_labels(model: Any, arrays: Any, metadata: Any) -> None:
+    del model["fitted"]["classes_"]
+
+
+def a_regressor(model: Any, arrays: Any, metadata: Any) -> None:
+    model["class"] = "BOGDRegressor"
+    model["parameters"] = {}
+
+
+def wild_generator(model: Any, arrays: Any, metadata: Any) -> None:
+    learner = model["fitted"]["_learner"]["parts"]
+    for pair in learner[2]["generator"]["dict"]:
+        if pair[0] == "uinteger":
+            pair[1] = 2**400
+
+
 def fewer_coefficients(model: Any, arrays: Any, metadata: Any) -> None:
     name = f"model.{parts(model)['coef']['array']}"
     arrays[name] = arrays[name][:, :-1].copy()
@@ -278,7 +304,8 @@ def deep(model: Any, arrays: Any, metadata: Any) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *(too_many_centers, fewer_coefficients, other_precision, infinite_center),
+        *(too_many_centers, more_than_the_budget, no_budget, no_labels, a_regressor),
+        *(fewer_coefficients, other_precision, infinite_center, wild_generator),
         *(label_out_of_range, another_class, code, method, later_format, no_learner),
         *(another_width, no_array, unknown_parameter, deep),
     ],

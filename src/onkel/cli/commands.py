@@ -26,6 +26,9 @@ COMMANDS = {
 }
 
 
+INTERRUPTED = 130
+
+
 class Refusal(click.ClickException):
     """A bad call or a bad file: the message alone, and exit code 2."""
 
@@ -57,21 +60,20 @@ class Commands(click.Group):
         """Run the command; what is wrong with its input ends it with code 2."""
         try:
             return super().invoke(context)
-        # Bad files, bad parameters and missing data are all of these.
-        except (ValueError, TypeError, FileNotFoundError) as error:
+        except KeyboardInterrupt:
+            context.exit(INTERRUPTED)
+        except (ValueError, OSError, ImportError) as error:
             if context.params["debug"]:
                 raise
-            raise Refusal(_message(error)) from error
-        except (IsADirectoryError, PermissionError) as error:
-            raise Refusal(_message(error)) from error
-        except ImportError as error:
-            raise click.ClickException(str(error)) from error
+            # Bad files, bad parameters and missing data are ValueErrors or OSErrors.
+            kind = click.ClickException if isinstance(error, ImportError) else Refusal
+            raise kind(_message(error)) from error
 
 
 def _message(error: Exception) -> str:
     """Say what is wrong; the system's own errors have the name of the file apart."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename or 'onkel'}: {error.strerror}"
     return str(error)
 
 

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from onkel.cli.screen import NOTES, as_json, bar, show, show_json
+from onkel.cli.screen import as_json, bar, note, show, show_json
 from onkel.data import DataNotFoundError
 from onkel.data.catalogue import Entry, entries, entry, find
 from onkel.data.fetch import fetch
@@ -120,4 +120,4 @@ def fetch_all(names: tuple[str, ...]) -> None:
         for part in entry(name).parts:
             with bar(f"Fetching {name}, {part}") as advance:
                 path = fetch(name, part, announce=lambda done, total: advance(done))
-            NOTES.print(f"{name}, {part}: {path}")
+            note(f"{name}, {part}: {path}")

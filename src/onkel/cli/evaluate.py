@@ -110,28 +110,35 @@ def decided(model: Any, scores: np.ndarray) -> np.ndarray:
 @options.batch_rows
 @options.seed
 @as_json
-def evaluate(data: str, **given: Any) -> None:
+@click.pass_context
+def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
     r"""Say how well a model predicts DATA.
 
     \b
     onkel evaluate test.csv --model model.onkel     rows that it has not seen
     onkel evaluate data.csv --system bsgd           learn 80 %, test 20 %
     onkel evaluate data.csv --progressive           predict, then learn, each row
+
+    Features are scaled by all rows of DATA, or as the model was fitted; the split into
+    80 % and 20 % is made in memory.
     """
-    model, preparation = None, None
+    preparation = None
+    if given["output"] is not None:
+        if not given["progressive"]:
+            raise click.UsageError("--output is for --progressive; see `onkel fit`")
+        options.output_file(given["output"])
     if given["model"] is not None:
+        known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
+        options.refuse_beside(context, "--model", known)
         model, preparation = models.opened(given["model"])
-        rows = dataset(
-            data, preparation=preparation, mirror=given["mirror"], part=given["part"]
-        )
+        place = {name: given[name] for name in options.PLACE_OPTIONS}
+        rows = dataset(data, preparation=preparation, **place)
     else:
         rows = options.opened(data, given)
         chosen = options.parsed(
             given["parameters"], budget=given["budget"], gamma=given["gamma"]
         )
         model = options.made(given["system"], rows, given["seed"], chosen)
-    if given["output"] is not None and not given["progressive"]:
-        raise ValueError("--output is for --progressive; `onkel fit` saves a model")
     start = time.perf_counter()
     if given["progressive"]:
         tally = _progressive(model, rows, given["batch_rows"])

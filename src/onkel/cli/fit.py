@@ -40,6 +40,7 @@ def fit(data: str, **given: Any) -> None:
     The scaling and the encoding of columns are saved with the model, so that `onkel
     predict` and `onkel evaluate` take the same kind of file.
     """
+    options.output_file(given["output"])
     rows = options.opened(data, given)
     chosen = options.parsed(
         given["parameters"], budget=given["budget"], gamma=given["gamma"]

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ _DATA_OPTIONS = [
         help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
     ),
     click.option("--drop", multiple=True, help="Column not to use; may be repeated."),
+]
+_PLACE_OPTIONS = [
     click.option(
         "--format",
         type=click.Choice(["csv", "tsv", "arff", "parquet", "arrow", "libsvm"]),
@@ -94,24 +96,58 @@ parameters = click.option(
 )
 
 
+# Where rows are, and what they mean, which a model knows by itself.
+PLACE_OPTIONS = ("format", "mirror", "part")
+MEANING_OPTIONS = ("target", "positive", "above", "task", "scaling", "drop")
+DATA_OPTIONS = MEANING_OPTIONS + PLACE_OPTIONS
+SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
+
+
+def refuse_beside(context: click.Context, option: str, names: Iterable[str]) -> None:
+    """Refuse options that another one would make meaningless."""
+    words = typed(context, names)
+    if words:
+        raise click.UsageError(f"{words[0]} cannot be given with {option}")
+
+
+def output_file(path: Path) -> None:
+    """Refuse, before anything is learnt, a file that could not be written."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+
+
 def of_data(required: bool = True) -> Callable[..., Any]:
     """Give a command the argument DATA and the options that say how to read it."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(_DATA_OPTIONS):
             command = option(command)
-        return click.argument("data", required=required)(command)
+        return click.argument("data", required=required)(of_place(command))
 
     return decorate
 
 
+def of_place(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where rows are."""
+    for option in reversed(_PLACE_OPTIONS):
+        command = option(command)
+    return command
+
+
 def command_line(context: click.Context) -> str:
     """Return what was typed, as one would type it again."""
-    words = ["onkel", str(context.info_name)]
+    names = [str(parameter.name) for parameter in context.command.params]
+    names.remove("as_json")
+    return shlex.join(["onkel", str(context.info_name), *typed(context, names)])
+
+
+def typed(context: click.Context, names: Iterable[str]) -> list[str]:
+    """Return those arguments and options that somebody typed, in words."""
+    words = []
     for parameter in context.command.params:
         name = str(parameter.name)
-        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if not typed or name == "as_json":
+        source = context.get_parameter_source(name)
+        if source is not ParameterSource.COMMANDLINE or name not in names:
             continue
         value = context.params[name]
         for one in value if isinstance(value, tuple) else (value,):
@@ -121,16 +157,12 @@ def command_line(context: click.Context) -> str:
                 words.append(parameter.opts[0] if one else parameter.secondary_opts[0])
             else:
                 words += [max(parameter.opts, key=len), str(one)]
-    return shlex.join(words)
+    return words
 
 
 def opened(data: str, given: dict[str, Any], **more: Any) -> Dataset:
     """Open a data set by the options of `of_data`, with a bar over its first pass."""
-    names = (
-        *("target", "positive", "above", "task", "scaling"),
-        *("drop", "format", "mirror", "part"),
-    )
-    how = {name: given[name] for name in names if given[name] is not None}
+    how = {name: given[name] for name in DATA_OPTIONS if given[name] is not None}
     with bar(f"Reading {data}") as advance:
         return dataset(data, announce=advance, **how | more)
 
@@ -180,6 +212,11 @@ def learn(model: Any, data: Dataset, shuffle: bool, given: dict[str, Any]) -> No
     rows, seed = given["batch_rows"], given["seed"]
     some = next(data.batches(rows)).X
     is_small = bytes_of(some) / some.shape[0] * data.n_rows <= given["memory"] * MIB
+    if not is_small and getattr(model, "max_iter", 1) != 1:
+        raise ValueError(
+            f"{data.name} is streamed, once: max_iter={model.max_iter} needs it in "
+            "memory, so give more by --memory"
+        )
     if is_small or not hasattr(model, "partial_fit"):
         with bar("Learning"):
             model.fit(*data.load())

@@ -2,9 +2,8 @@
 
 import contextlib
 import csv
-import os
+import io
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -13,8 +12,9 @@ import click
 import numpy as np
 
 from onkel.cli import models, options
-from onkel.cli.screen import NOTES, bar
+from onkel.cli.screen import bar, note
 from onkel.data import dataset
+from onkel.storage.whole_file import whole
 
 
 @contextlib.contextmanager
@@ -23,15 +23,10 @@ def whole_file(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return
-    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(number, "w", newline="") as file:
-            yield file
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
+    with whole(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+        yield text
+        text.flush()
+        text.detach()
 
 
 def heads(model: Any, scores: bool, proba: bool) -> list[str]:
@@ -65,8 +60,7 @@ def answers(model: Any, X: Any, scores: bool, proba: bool) -> list[np.ndarray]:
 )
 @click.option("--scores", is_flag=True, help="The scores, too.")
 @click.option("--proba", is_flag=True, help="The probabilities, too (log_loss).")
-@click.option("--mirror", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--part", type=click.Choice(["train", "test", "all"]), default="train")
+@options.of_place
 @options.batch_rows
 def predict(model: Path, data: str, **given: Any) -> None:
     """Predict the rows of DATA with the model file MODEL.
@@ -81,13 +75,10 @@ def predict(model: Path, data: str, **given: Any) -> None:
         )
     if given["scores"] and not hasattr(estimator, "decision_function"):
         raise ValueError("a regressor has no scores besides its predictions")
-    rows = dataset(
-        data,
-        preparation=preparation,
-        labelled=False,
-        mirror=given["mirror"],
-        part=given["part"],
-    )
+    if given["output"] is not None:
+        options.output_file(given["output"])
+    place = {name: given[name] for name in options.PLACE_OPTIONS}
+    rows = dataset(data, preparation=preparation, labelled=False, **place)
     kinds = given["scores"], given["proba"]
     written = 0
     with whole_file(given["output"]) as file, bar("Predicting", rows.n_rows) as advance:
@@ -99,4 +90,4 @@ def predict(model: Path, data: str, **given: Any) -> None:
             written = first + len(columns[0])
             advance(written)
     if given["output"] is not None:
-        NOTES.print(f"{written:,} predictions: {given['output']}")
+        note(f"{written:,} predictions: {given['output']}")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from onkel.cli import options
-from onkel.cli.screen import NOTES, as_json, show_json
+from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.experiments import report
 from onkel.experiments.race import SECONDS, Outcome
 from onkel.experiments.race import race as run
@@ -64,7 +64,7 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     folder of --output. Without DATA: "digits", and "turning-rings", a stream that
     changes as it goes; neither needs a file.
     """
-    NOTES.print("The first run compiles every system, some seconds each.", style="dim")
+    note("The first run compiles every system, some seconds each.")
     settings = {name: given[name] for name in SETTINGS if given[name] is not None}
     settings |= {"seed": given["seed"], "references": not given["alone"]}
     settings["systems"] = given["systems"] or None
@@ -74,9 +74,12 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
         races: list[Any] = [(one, one.settings | settings) for one in streams]
     else:
         races = [(options.opened(data, given), settings)]
+    if len(races) > 1 and given["predictions"] is not None:
+        for rows, how in races:
+            how["predictions"] = given["predictions"] / rows.name
     outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
     command = options.command_line(context)
     paths = report.save(outcomes, given["output"], [command] * len(outcomes))
     if given["as_json"]:
         show_json([report.numbers(outcome) for outcome in outcomes])
-    NOTES.print(f"Open {paths[0]} in a browser.", highlight=False)
+    note(f"Open {paths[0]} in a browser.")

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.markdown import Markdown
 
-from onkel.cli.screen import NOTES, as_json, show_json
+from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.experiments.reproduce import reproduce as run
 from onkel.experiments.reproduce import targets
 
@@ -22,7 +22,8 @@ from onkel.experiments.reproduce import targets
     type=click.FloatRange(min=0.0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Time for one cell of a table; what needs more has fewer orders, or none.",
+    help="For the passes of a cell of a table; what needs more has fewer orders, or "
+    "none. The search for parameters comes before.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option(
@@ -56,4 +57,4 @@ def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
         return
     for page in pages:
         Console().print(Markdown(page.read_text()))
-        NOTES.print(f"Written: {page}", highlight=False)
+        note(f"Written: {page}")

@@ -1,6 +1,7 @@
 """Screen: tables, bars and JSON. Results go to stdout, everything else to stderr."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import click
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,15 +27,27 @@ NOTES = Console(stderr=True)
 
 
 def _plain(value: Any) -> Any:
+    """Return a value for JSON, which has neither numpy's types nor infinity: null."""
     if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} has no JSON")
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def show_json(result: Any) -> None:
     """Print a result for machines."""
-    json.dump(result, sys.stdout, default=_plain, indent=2)
+    json.dump(_plain(result), sys.stdout, indent=2, allow_nan=False)
     print()
+
+
+def note(text: str) -> None:
+    """Say something that is no result."""
+    NOTES.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def show(result: Mapping[str, Any], title: str) -> None:
@@ -42,7 +56,7 @@ def show(result: Mapping[str, Any], title: str) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in result.items():
-        table.add_row(name.replace("_", " "), _text(value))
+        table.add_row(name.replace("_", " "), escape(_text(value)))
     Console().print(table)
 
 

@@ -90,6 +90,17 @@ def svm_train(
         print(f"nSV = {model.model_size_}")
 
 
+def _short(value: Any) -> str:
+    """Write a label, or a number with all its digits."""
+    return f"{value:.17g}" if isinstance(value, float) else str(value)
+
+
+def _labels(path: Path) -> np.ndarray:
+    """Labels of a file, whatever they are."""
+    _, y = dataset(path, task="regression", scaling="none").load()
+    return y
+
+
 def _cross_validated(tally: Tally, regression: bool) -> str:
     result = tally.result()
     if regression:
@@ -108,13 +119,15 @@ def svm_predict(
     """Predict a file in LIBSVM's format, a line of OUTPUT_FILE for each row."""
     model, preparation = models.opened(model_file)
     regression = not hasattr(model, "classes_")
-    rows = dataset(test_file, preparation=preparation)
+    # Rows without a known label have 0 by custom, so that any label must do.
+    rows = dataset(test_file, preparation=preparation, labelled=False)
+    labels = _labels(test_file)
     tally = Tally(regression)
     with whole_file(output_file) as file:
-        for X, y, _ in rows.batches():
+        for X, _, first in rows.batches():
             predicted = model.predict(X)
-            tally.add(predicted, y)
-            file.writelines(f"{value:g}\n" for value in predicted)
+            tally.add(predicted, labels[first : first + len(predicted)])
+            file.writelines(f"{_short(value)}\n" for value in predicted)
     if quiet:
         return
     result = tally.result()

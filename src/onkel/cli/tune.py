@@ -1,12 +1,12 @@
 """onkel tune: find parameters on a part of the rows."""
 
-import math
 from typing import Any
 
 import click
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from onkel.cli import options
@@ -75,7 +75,8 @@ def _stacked(parts: list[Any]) -> Any:
 @options.batch_rows
 @options.seed
 @as_json
-def tune(data: str, **given: Any) -> None:
+@click.pass_context
+def tune(context: click.Context, /, data: str, **given: Any) -> None:
     """Find gamma, alpha or C, eta0 and radius of a system for DATA.
 
     Prints the best command line. Parameters given by --budget and -p stay as they are.
@@ -99,15 +100,8 @@ def tune(data: str, **given: Any) -> None:
         best["budget"], budgets = search.smallest_budget(
             sample, given["system"], best, given["budgets"], given["seed"]
         )
-    told = {
-        name: given[name]
-        for name in ("target", "positive", "above")
-        if given[name] is not None
-    }
-    for name in ("task", "scaling"):
-        if given[name] != "auto":
-            told[name] = given[name]
-    command = search.command_line(data, given["system"], best, told)
+    typed = options.typed(context, options.DATA_OPTIONS)
+    command = search.command_line([data, *typed], given["system"], best)
     if given["as_json"]:
         show_json(
             {
@@ -116,8 +110,8 @@ def tune(data: str, **given: Any) -> None:
                 "spread": found.best.spread,
                 "command": command,
                 "screened": {f"{gamma:g}": e for gamma, e in found.screened.items()},
-                "trials": [_plain(trial) for trial in found.tested],
-                "budgets": [_plain(trial) for trial in budgets],
+                "trials": [trial._asdict() for trial in found.tested],
+                "budgets": [trial._asdict() for trial in budgets],
             }
         )
         return
@@ -125,14 +119,11 @@ def tune(data: str, **given: Any) -> None:
     console.print(_table(found.tested, sample.is_regression, "trial"))
     if budgets:
         console.print(_table(budgets, sample.is_regression, "budget", SHOWN))
-    console.print(f"{len(sample.y):,} of {rows.n_rows:,} rows. Best:\n")
-    console.print(command, soft_wrap=True, highlight=False)
-
-
-def _plain(trial: search.Tested) -> dict[str, Any]:
-    """Return a trial for JSON, which has no infinity: None is what overflowed."""
-    error = trial.error if math.isfinite(trial.error) else None
-    return trial._asdict() | {"error": error}
+    console.print(
+        f"{len(sample.y):,} of {rows.n_rows:,} rows; errors are those of the search, "
+        "of which the best is a little too good. Best:\n"
+    )
+    click.echo(command)
 
 
 def _table(
@@ -157,5 +148,5 @@ def _table(
             else str(trial.parameters[name])
             for name in names
         ]
-        table.add_row(*values, error)
+        table.add_row(*map(escape, values), error)
     return table

@@ -34,15 +34,14 @@ def warm_up(
     announce
         Called with a name when it comes up.
     """
-    start = time.perf_counter()
+    shared = False
     for place, entry in enumerate(entries):
         announce(entry.name)
+        start = time.perf_counter()
         _try(entry, X, y)
-        if time.perf_counter() - start > CACHED:
+        if not shared and time.perf_counter() - start > CACHED:
             _share(entries[place + 1 :], X, y, announce)
-            break
-    for entry in entries:
-        _try(entry, X, y)
+            shared = True
 
 
 def _try(entry: Entry, X: Any, y: np.ndarray) -> str:

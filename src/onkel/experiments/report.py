@@ -31,7 +31,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "the race draws with matplotlib and rich, which are not installed with onkel "
-        f'itself ({error.name} is missing): pip install "onkel[race]"'
+        f'itself ({error.name} is missing): pip install "onkel[cli]"'
     ) from error
 
 DPI = 130  # of the pictures that are files

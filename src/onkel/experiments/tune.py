@@ -11,6 +11,7 @@ out: with optuna's search around that gamma, or with the whole grid of a paper.
 
 import inspect
 import itertools
+import json
 import math
 import shlex
 import warnings
@@ -387,24 +388,16 @@ def smallest_budget(
     return enough.parameters["budget"], tested
 
 
-def command_line(
-    data: str,
-    system: str,
-    parameters: dict[str, Any],
-    options: dict[str, Any] | None = None,
-) -> str:
+def command_line(data: Sequence[str], system: str, parameters: dict[str, Any]) -> str:
     """Return the command that fits the system with these parameters.
 
     Examples
     --------
-    >>> command_line("my data.csv", "bsgd", {"gamma": 0.5}, {"target": "price"})
+    >>> command_line(["my data.csv", "--target", "price"], "bsgd", {"gamma": 0.5})
     "onkel fit 'my data.csv' --target price --system bsgd -p gamma=0.5"
     """
-    words = ["onkel", "fit", data]
-    for name, value in (options or {}).items():
-        words += [f"--{name}", str(value)]
-    words += ["--system", system]
+    words = ["onkel", "fit", *data, "--system", system]
     for name, value in parameters.items():
-        number = f"{value:.6g}" if isinstance(value, float) else str(value)
+        number = f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
         words += ["-p", f"{name}={number}"]
     return shlex.join(words)

@@ -13,7 +13,6 @@ Nothing of a file is believed before its digest agrees, and nothing is used befo
 was checked; no code is loaded or run. A file appears at once or not at all.
 """
 
-import contextlib
 import functools
 import hashlib
 import importlib
@@ -21,7 +20,6 @@ import json
 import os
 import pkgutil
 import re
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +27,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
+from sklearn.base import ClassifierMixin
 
 import onkel.estimators
 from onkel._version import __version__
@@ -36,6 +35,7 @@ from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.storage.shapes import check_learner, check_mapper
 from onkel.storage.tree import Reader, Writer
+from onkel.storage.whole_file import whole
 
 FORMAT = 1
 # A digest, or the place of one, in the header of a safetensors file. Quotes in the
@@ -47,6 +47,11 @@ PRIVATE = ("_learner", "_mapper", "_started_with", "_classes_given")
 PUBLIC = re.compile(r"[a-z][a-zA-Z0-9_]*_")
 # Made anew when needed, or somebody else's.
 LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
+# What reading something else than a model may raise.
+MALFORMED = (
+    *(ValueError, LookupError, TypeError, AttributeError),
+    *(OverflowError, RecursionError, SafetensorError),
+)
 
 
 class ModelFileError(ValueError):
@@ -178,10 +183,10 @@ def write(
     digest = hashlib.sha256(content).hexdigest()
     place = DIGEST.search(content, 0, _header_end(content))
     assert place is not None
-    _replace(
-        Path(path),
-        content[: place.start(1)] + digest.encode() + content[place.end(1) :],
-    )
+    with whole(Path(path)) as file:
+        file.write(content[: place.start(1)])
+        file.write(digest.encode())
+        file.write(content[place.end(1) :])
 
 
 def _is_known(attribute: str) -> bool:
@@ -191,32 +196,6 @@ def _is_known(attribute: str) -> bool:
 def _header_end(content: bytes) -> int:
     """Where the header of a safetensors file ends: its first number says how long."""
     return 8 + int.from_bytes(content[:8], "little")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put content under a name in one step, whatever dies in between."""
-    folder = path.parent
-    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # Temporary files are private; a model has the rights of any other file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-    if hasattr(os, "O_DIRECTORY"):  # the name is on the disk, too
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
@@ -239,9 +218,9 @@ def read(path: str | os.PathLike[str]) -> Contents:
         }
         estimator = _estimator(described, Reader(arrays))
         extra = json.loads(metadata["extra"])
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except MALFORMED as error:
         raise ModelFileError(
-            f"{path} has the digest of a model file, but not the contents: {error}"
+            f"{path} has the digest of a model file, but not the contents: {error!r}"
         ) from error
     kept = {
         key.removeprefix("extra."): array.copy()
@@ -271,7 +250,7 @@ def _verified(content: bytes, path: Any) -> dict[str, str]:
     try:
         metadata = json.loads(content[8:end])["__metadata__"]
         version = int(metadata["onkel"])
-    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+    except MALFORMED as error:
         raise ModelFileError(f"{path} is no model file of onkel. {advice}") from error
     if version != FORMAT:
         raise ModelFileError(
@@ -290,12 +269,12 @@ def _estimator(described: dict[str, Any], reader: Reader) -> Any:
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no attribute of an estimator")
     estimator = cls(**parameters)
-    _check(fitted)
+    _check(cls, fitted)
     estimator.__dict__.update(fitted)
     return estimator
 
 
-def _check(fitted: dict[str, Any]) -> None:
+def _check(cls: type, fitted: dict[str, Any]) -> None:
     """Refuse what was learnt if its parts do not fit each other."""
     learner, mapper = fitted.get("_learner"), fitted.get("_mapper")
     points = None
@@ -305,11 +284,7 @@ def _check(fitted: dict[str, Any]) -> None:
         learner._work = None
         check_learner(learner)
         points = learner.model.points
-        outputs, classes = len(learner.model.coef), fitted.get("classes_")
-        if classes is not None and outputs != (len(classes) if len(classes) > 2 else 1):
-            raise ValueError(
-                f"{outputs} outputs are not those of {len(classes)} classes"
-            )
+        _check_outputs(cls, len(learner.model.coef), fitted.get("classes_"))
     if mapper is not None:
         if not isinstance(mapper, Mapper):
             raise ValueError("its feature map is none")
@@ -317,3 +292,14 @@ def _check(fitted: dict[str, Any]) -> None:
         points = mapper.points
     if points is not None and fitted["n_features_in_"] != points.shape[1]:
         raise ValueError("its centres do not have as many features as it has seen")
+
+
+def _check_outputs(cls: type, outputs: int, classes: Any) -> None:
+    """Refuse outputs that are not those of the labels, or of a regressor."""
+    if not issubclass(cls, ClassifierMixin):
+        fits = classes is None and outputs == 1
+    else:
+        fits = isinstance(classes, np.ndarray) and classes.ndim == 1
+        fits = fits and outputs == (len(classes) if len(classes) > 2 else 1)
+    if not fits:
+        raise ValueError(f"{outputs} outputs are not those of its labels")

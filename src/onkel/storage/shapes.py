@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.cover import NO_CORE
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.engine.plan import NEWCOMER_FIRST
 from onkel.features.dispatch import width
+from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
 
 # A dtype ("real" for the precision of the model, "record" for records), and a shape.
@@ -157,11 +161,13 @@ def check_learner(learner: Learner) -> None:
     known = sizes.known
     outputs, capacity = known["outputs"], known["capacity"]
     head, wide = model.head[0], width(model.mapping)
-    _within("the number of centres", head.count, 0, capacity)
+    _within("the number of centres", head.count, 0, min(capacity, _most(learner)))
     _within("the number of features", wide, 0, int(head.count))
     _within("the number of outputs", outputs, 1, outputs)
     if isinstance(model.mapping, Nystrom):
         _within("the number of landmarks", known["landmarks"], wide, capacity)
+    elif isinstance(model.mapping, Identity) and wide != known["features"]:
+        raise ValueError("there are not as many features as a row has")
     used = slice(0, int(head.count))
     for name in ("coef", "norms", "diag"):
         if not np.isfinite(getattr(model, name)[..., used]).all():
@@ -176,17 +182,32 @@ def check_learner(learner: Learner) -> None:
         )
     if hasattr(model.reads, "nearest"):
         _within("a neighbour", model.reads.nearest, -1, capacity - 1)
-    _check_budget(budget, known, wide)
+    _check_budget(budget, model, known, wide)
 
 
-def _check_budget(budget: Any, known: dict[str, int], wide: int) -> None:
+def _most(learner: Learner) -> int:
+    """Slots that the learner may use between two rows."""
+    budget = learner.budget
+    limit = getattr(budget, "limit", 0)
+    if type(limit) is not int or limit < 0:
+        raise ValueError(f"{limit!r} is no budget")
+    # The newcomer's own slot is free again once the budget has disposed.
+    newcomer = isinstance(budget, (Bernoulli, *NEWCOMER_FIRST))
+    return learner.largest_size - newcomer
+
+
+def _check_budget(budget: Any, model: Any, known: dict[str, int], wide: int) -> None:
     """Refuse places outside of a strategy's arrays."""
     outputs, capacity = known["outputs"], known["capacity"]
+    count = int(model.head[0].count)
     kind = type(budget).__name__
     if kind == "Cover":
-        _within("a cell", budget.table, -1, capacity - 1)
-        if known["cells"].bit_count() != 1:
-            raise ValueError("the table of cells is no power of two")
+        _within("a cell", budget.table, -1, count - 1)
+        # A search in a table without a free place would never end.
+        if known["cells"].bit_count() != 1 or (budget.table >= 0).all():
+            raise ValueError("the table of cells is no power of two, or full")
+        if budget.ledger[0].cores != np.sum(budget.mark[:count] != NO_CORE):
+            raise ValueError("there are not as many cores as are marked")
     elif kind == "Forget":
         _within("the oldest", budget.ledger[0].oldest, 0, capacity - 1)
     elif kind == "Landmarks":
@@ -195,6 +216,7 @@ def _check_budget(budget: Any, known: dict[str, int], wide: int) -> None:
     elif kind == "Spill":
         if (known["centers"] + wide, known["width"]) != (capacity, wide):
             raise ValueError("the features of centres are not as many as the centres")
+        _within("centres that move", budget.portion, 1, budget.limit)
     elif kind == "Memory":
         size = known["memory"]
         _within("rows in memory", known["kept"], size, size + known["tile"])

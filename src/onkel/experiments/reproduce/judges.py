@@ -286,9 +286,13 @@ BSCA_DATA = ("IJCNN", "COD-RNA", "ADULT", "COVTYPE", "SUSY")
 
 
 def last_epoch(
-    kind: str, budget: int = 500, figure: str = "figure1", epoch: int = -1
+    kind: str,
+    budget: int = 500,
+    figure: str = "figure1",
+    epoch: int = -1,
+    loses: tuple[str, ...] = (),
 ) -> Judge:
-    """Compare BSCA with BSGD after an epoch."""
+    """Compare BSCA with BSGD after an epoch; `loses` where the claim says so."""
 
     def judge(evidence: Evidence) -> Finding:
         pairs = []
@@ -299,7 +303,10 @@ def last_epoch(
             ]
             if all(len(one) for one in found):
                 first, second = (one[:, epoch].tolist() for one in found)
-                pairs.append(Pair(data, first, second))
+                if data in loses:
+                    pairs.append(Pair(f"{data} (BSGD, BSCA)", second, first))
+                else:
+                    pairs.append(Pair(data, first, second))
         digits = 2 if kind == "error" else 0
         when = "at the end" if epoch == -1 else f"after epoch {epoch + 1}"
         return better(pairs, kind == "dual", digits, f"{kind} of BSCA, BSGD {when}")
