@@ -283,8 +283,18 @@ def method(outcome: Outcome) -> str:
     beyond = (
         f" Beyond the budget or without one: {', '.join(growing)}." if growing else ""
     )
+    chosen = ""
+    if outcome.trials:
+        chosen = (
+            "gamma was chosen with the labels of the first "
+            f"{min(ROWS, outcome.problem.rows):,} rows of the first run, which count, "
+            "too. "
+        )
+    if outcome.problem.is_regression:
+        chosen += "Targets are in units of the spread of the first rows for learning. "
     return (
         f"Errors are progressive: over all rows, the first ones included{spread}. "
+        f"{chosen}Files are scaled by statistics of all their rows. "
         "rows/s: processor time of predicting and learning on one thread, compiled "
         "before, without reading. Model size: centres and features at the end; memory: "
         "bytes of the saved model (LightGBM: and of the rows it keeps). scikit-learn's "

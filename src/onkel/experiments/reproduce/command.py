@@ -54,7 +54,7 @@ def targets() -> dict[str, str]:
     'Mistakes of six systems with three budgets each.'
     """
     found = {name: table.sentence for name, table in tables().items()}
-    return {**found, CLAIMS: "All claims of the papers, judged by what was run."}
+    return {**found, CLAIMS: "All claims of the papers, judged by what was measured."}
 
 
 def asked(what: str) -> list[Table]:
