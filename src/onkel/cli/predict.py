@@ -23,10 +23,10 @@ def whole_file(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return
-    with whole(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+    with whole(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="")
         yield text
-        text.flush()
-        text.detach()
+        text.detach()  # writes what is left, and leaves the file open
 
 
 def heads(model: Any, scores: bool, proba: bool) -> list[str]:
