@@ -134,6 +134,34 @@ def test_results_are_tables_for_people(moons: Path, tmp_path: Path) -> None:
     assert "RBPClassifier" in shown
 
 
+def test_text_columns_alone_will_do(tmp_path: Path) -> None:
+    path, model = tmp_path / "text.csv", tmp_path / "model.onkel"
+    path.write_text("s,t,y\n" + "u,k,pos\nv,l,neg\nw,k,pos\n" * 20)
+    run("fit", path, *SMALL, "-o", model)
+    assert run("predict", model, path).stdout.startswith("prediction\npos\nneg\npos")
+
+
+def test_an_unused_column_can_be_dropped(
+    model: Path, moons: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "more.csv"
+    lines = moons.read_text().splitlines()
+    path.write_text("\n".join(f"{line},{i}" for i, line in enumerate(lines)) + "\n")
+    run("predict", model, path, code=2)
+    assert run("predict", model, path, "--drop", "0").exit_code == 0
+
+
+def test_options_that_a_model_knows_are_refused_beside_it(
+    model: Path, moons: Path
+) -> None:
+    said = run("evaluate", moons, "-m", model, "--budget", 3, code=2).stderr
+    assert "--budget cannot be given with --model" in said
+
+
+def test_a_system_for_all_rows_cannot_be_progressive(moons: Path) -> None:
+    run("evaluate", moons, "--system", "bsca", "--progressive", code=2)
+
+
 # ---- LIBSVM's commands ---------------------------------------------------------------
 
 

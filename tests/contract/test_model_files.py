@@ -109,6 +109,12 @@ def test_parameters_of_all_kinds_come_back(tmp_path: Path) -> None:
     goes_on_alike(same, model, X, y)
 
 
+def test_a_budget_of_numpy_comes_back(tmp_path: Path) -> None:
+    X, y = data(CLASSIFIERS["rbp"], ROWS)
+    model = CLASSIFIERS["rbp"].make(budget=np.int64(12)).partial_fit(X, y)
+    goes_on_alike(through_a_file(model, tmp_path), model, X, y)
+
+
 @pytest.mark.parametrize("labels", [["no", "yes"], np.array(["n", "yes"], object)])
 def test_text_labels_come_back(labels: Any, tmp_path: Path) -> None:
     X, y = data(CLASSIFIERS["rbp"], ROWS)
@@ -317,6 +323,19 @@ def test_a_forgery_that_makes_no_sense_is_refused(
     refused(forged(content, change), tmp_path)
 
 
+def test_a_place_outside_of_a_random_state_is_refused(tmp_path: Path) -> None:
+    model = onkel.RBPClassifier(random_state=np.random.RandomState(3))
+    onkel.save(model, tmp_path / "model.onkel")
+
+    def far(model: Any, arrays: Any, metadata: Any) -> None:
+        state = dict(model["parameters"]["random_state"]["random_state"]["dict"])
+        for pair in state["state"]["dict"]:
+            if pair[0] == "pos":
+                pair[1] = 10**9
+
+    refused(forged((tmp_path / "model.onkel").read_bytes(), far), tmp_path)
+
+
 # ---- writing -------------------------------------------------------------------------
 
 
@@ -331,6 +350,13 @@ def test_only_our_estimators_are_saved(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="'own'"):
         onkel.save(model, tmp_path / "model.onkel")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "model.onkel")
+    onkel.save(onkel.RBPClassifier(), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert onkel.load(tmp_path / "model.onkel").budget == 500
 
 
 def test_a_failed_write_leaves_the_old_file(

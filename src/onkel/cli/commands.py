@@ -5,6 +5,8 @@ Exit codes: 0 for success, 1 for a program that failed, 2 for a bad call or a ba
 """
 
 import importlib
+import os
+import sys
 from typing import Any
 
 import click
@@ -24,9 +26,6 @@ COMMANDS = {
     "svm-train": ("svm:svm_train", "Train as LIBSVM's svm-train, on a budget."),
     "svm-predict": ("svm:svm_predict", "Predict as LIBSVM's svm-predict."),
 }
-
-
-INTERRUPTED = 130
 
 
 class Refusal(click.ClickException):
@@ -60,8 +59,10 @@ class Commands(click.Group):
         """Run the command; what is wrong with its input ends it with code 2."""
         try:
             return super().invoke(context)
-        except KeyboardInterrupt:
-            context.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Whoever read our output has seen enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            context.exit(1)
         except (ValueError, OSError, ImportError) as error:
             if context.params["debug"]:
                 raise

@@ -139,8 +139,14 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
             given["parameters"], budget=given["budget"], gamma=given["gamma"]
         )
         model = options.made(given["system"], rows, given["seed"], chosen)
+    if given["progressive"] and not hasattr(model, "partial_fit"):
+        raise ValueError(
+            f"{type(model).__name__} needs all rows at once: it cannot be evaluated "
+            "with --progressive"
+        )
     start = time.perf_counter()
     if given["progressive"]:
+        options.settle_gamma(model, rows)
         tally = _progressive(model, rows, given["batch_rows"])
     elif preparation is not None:
         tally = _test(model, rows, given["batch_rows"])

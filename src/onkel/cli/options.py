@@ -18,6 +18,8 @@ from onkel.experiments.tune import accepted, class_of
 
 BATCH_ROWS = 65_536
 MIB = 2**20
+# Gammas that rows decide, in a stream the first so many.
+GAMMAS, FIRST_ROWS = ("scale", "median"), 1000
 
 
 def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
@@ -44,9 +46,9 @@ _DATA_OPTIONS = [
         show_default=True,
         help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
     ),
-    click.option("--drop", multiple=True, help="Column not to use; may be repeated."),
 ]
 _PLACE_OPTIONS = [
+    click.option("--drop", multiple=True, help="Column not to use; may be repeated."),
     click.option(
         "--format",
         type=click.Choice(["csv", "tsv", "arff", "parquet", "arrow", "libsvm"]),
@@ -97,8 +99,8 @@ parameters = click.option(
 
 
 # Where rows are, and what they mean, which a model knows by itself.
-PLACE_OPTIONS = ("format", "mirror", "part")
-MEANING_OPTIONS = ("target", "positive", "above", "task", "scaling", "drop")
+PLACE_OPTIONS = ("drop", "format", "mirror", "part")
+MEANING_OPTIONS = ("target", "positive", "above", "task", "scaling")
 DATA_OPTIONS = MEANING_OPTIONS + PLACE_OPTIONS
 SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
 
@@ -221,6 +223,7 @@ def learn(model: Any, data: Dataset, shuffle: bool, given: dict[str, Any]) -> No
         with bar("Learning"):
             model.fit(*data.load())
         return
+    settle_gamma(model, data)
     known = {} if data.is_regression else {"classes": data.classes}
     rng = np.random.default_rng(seed)
     with bar("Learning", total=data.n_rows) as advance:
@@ -228,6 +231,16 @@ def learn(model: Any, data: Dataset, shuffle: bool, given: dict[str, Any]) -> No
             order = rng.permutation(len(y)) if shuffle else slice(None)
             model.partial_fit(X[order], y[order], **known)
             advance(first + len(y))
+
+
+def settle_gamma(model: Any, data: Dataset) -> None:
+    """Take a gamma that depends on the rows from the first ones, not the first batch.
+
+    So a stream is learnt alike in batches of any size.
+    """
+    if not hasattr(model, "t_") and getattr(model, "gamma", None) in GAMMAS:
+        first = next(data.batches(FIRST_ROWS)).X
+        model.set_params(gamma=float(model._gamma(first)))
 
 
 def describe(data: Dataset) -> dict[str, Any]:

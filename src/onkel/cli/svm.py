@@ -25,7 +25,7 @@ def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
     return dataset(path, task=task, scaling="none", **how)
 
 
-@click.command("svm-train")
+@click.command("svm-train", context_settings={"help_option_names": ["--help"]})
 @click.argument("training_set", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -50,6 +50,7 @@ def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
 @click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
 @click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
 @click.option("-B", "budget", type=click.IntRange(min=1), default=500, help="Centres.")
+@click.option("-h", "-m", "ignored", multiple=True, help="No meaning here.")
 @click.option("-q", "quiet", is_flag=True, help="Print nothing.")
 @click.option("--seed", type=int, default=0)
 def svm_train(
@@ -64,7 +65,7 @@ def svm_train(
     parameters: dict[str, Any] = {
         "C": given["cost"],
         "kernel": KERNELS[given["kernel"]],
-        "gamma": given["gamma"] or 1.0 / max(rows.n_features, 1),
+        "gamma": given["gamma"] or 1.0 / max(rows.n_features, 1),  # 0 as in LIBSVM
         "degree": given["degree"],
         "coef0": given["coef0"],
         "tol": given["tolerance"],

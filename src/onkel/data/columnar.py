@@ -25,7 +25,7 @@ class Columnar(Table):
         try:
             with self._open(path) as (schema, _):
                 self.kinds = kinds_of(schema)
-        except (ValueError, OSError) as error:
+        except (ValueError, LookupError, OSError) as error:
             what = f"no {format} file, or damaged: {error}"
             raise BadFileError(path, what) from error
 
@@ -40,6 +40,8 @@ class Columnar(Table):
         try:
             with self._open(self.path) as (_, read):
                 for batch in read(rows, list(kinds)):
+                    # What is wrong within it would otherwise end the process.
+                    batch.validate(full=True)
                     columns = {
                         name: self._cast(batch.column(name), name, kind, done)
                         for name, kind in kinds.items()
@@ -48,7 +50,7 @@ class Columnar(Table):
                     done += batch.num_rows
         except BadFileError:
             raise
-        except (ValueError, OSError) as error:
+        except (ValueError, LookupError, OSError) as error:
             raise BadFileError(self.path, f"damaged: {error}", row=done + 1) from error
 
     def _cast(self, array: "Array", name: str, kind: str, done: int) -> "Array":

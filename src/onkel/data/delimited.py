@@ -52,7 +52,10 @@ class Delimited(Table):
             raise BadFileError(path, "the file is empty", line=1)
         head = [line.decode("utf-8-sig", "replace") for _, line in full]
         if separator is None:
-            separator = max(",;", key=lambda sign: len(_fields(head[0], sign)))
+            try:
+                separator = max(",;\t", key=lambda sign: len(_fields(head[0], sign)))
+            except ValueError as error:
+                raise BadFileError(path, str(error), line=1) from error
         self._separator = separator
         first = _fields(head[0], separator)
         if header is None:
@@ -180,7 +183,10 @@ class Delimited(Table):
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator))
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error as error:
+        raise ValueError(f"{error} Lines must end in line feeds.") from error
 
 
 def _is_number(field: str) -> bool:

@@ -183,6 +183,8 @@ def survey_tables(
     if target is not None:
         meant = sight.target(target, kinds[target])
     sparse = is_sparse(width, made / width)
+    if all(column.kind == "text" for column in columns):
+        name, scaler = "none", None  # nothing but categories, which are not scaled
     preparation = Preparation(
         columns, width, sparse, name, scaler, meant, sorted(dropped)
     )

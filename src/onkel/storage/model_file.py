@@ -278,14 +278,19 @@ def _check(cls: type, fitted: dict[str, Any]) -> None:
     """Refuse what was learnt if its parts do not fit each other."""
     learner, mapper = fitted.get("_learner"), fitted.get("_mapper")
     points = None
-    if learner is not None:
+    if "_learner" in fitted:
         if not isinstance(learner, Learner):
             raise ValueError("its learner is none")
         learner._work = None
         check_learner(learner)
         points = learner.model.points
-        _check_outputs(cls, len(learner.model.coef), fitted.get("classes_"))
-    if mapper is not None:
+        _check_outputs(cls, learner, fitted.get("classes_"))
+        started = fitted["_started_with"]
+        if not isinstance(started, dict) or not started.keys() <= set(_names(cls)):
+            raise ValueError("it began with other parameters than it has")
+        if fitted.get("_classes_given") not in (True, False, None):
+            raise ValueError("its labels were neither given nor found")
+    if "_mapper" in fitted:
         if not isinstance(mapper, Mapper):
             raise ValueError("its feature map is none")
         check_mapper(mapper)
@@ -294,12 +299,19 @@ def _check(cls: type, fitted: dict[str, Any]) -> None:
         raise ValueError("its centres do not have as many features as it has seen")
 
 
-def _check_outputs(cls: type, outputs: int, classes: Any) -> None:
+def _names(cls: Any) -> list[str]:
+    return cls._get_param_names()
+
+
+def _check_outputs(cls: type, learner: Learner, classes: Any) -> None:
     """Refuse outputs that are not those of the labels, or of a regressor."""
+    outputs = len(learner.model.coef)
     if not issubclass(cls, ClassifierMixin):
         fits = classes is None and outputs == 1
     else:
         fits = isinstance(classes, np.ndarray) and classes.ndim == 1
         fits = fits and outputs == (len(classes) if len(classes) > 2 else 1)
+        # Who has seen a single label has learnt nothing.
+        fits = fits and (len(classes) > 1 or learner.size == 0)
     if not fits:
         raise ValueError(f"{outputs} outputs are not those of its labels")

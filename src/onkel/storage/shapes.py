@@ -5,12 +5,13 @@ to by itself. `SHAPES` repeats, for every array of a model, what the comment bes
 field says; a name stands for the same number everywhere in one learner.
 """
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.cover import NO_CORE
+from onkel.budget.cover import NO_CORE, Shape
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.engine.plan import NEWCOMER_FIRST
@@ -117,7 +118,7 @@ class _Sizes:
                 raise ValueError(f"{type(value).__name__}.{field} is no array")
             elif hasattr(part, "_fields"):
                 self.visit(part)
-            elif not isinstance(part, int | float):
+            elif not isinstance(part, int | float | np.number | np.bool_):
                 raise ValueError(f"{type(value).__name__}.{field} is no number")
 
     def _check(self, where: str, array: np.ndarray, layout: Layout) -> None:
@@ -168,6 +169,8 @@ def check_learner(learner: Learner) -> None:
         _within("the number of landmarks", known["landmarks"], wide, capacity)
     elif isinstance(model.mapping, Identity) and wide != known["features"]:
         raise ValueError("there are not as many features as a row has")
+    if head.halted:
+        raise ValueError("it stopped in the middle of a row")
     used = slice(0, int(head.count))
     for name in ("coef", "norms", "diag"):
         if not np.isfinite(getattr(model, name)[..., used]).all():
@@ -189,11 +192,11 @@ def _most(learner: Learner) -> int:
     """Slots that the learner may use between two rows."""
     budget = learner.budget
     limit = getattr(budget, "limit", 0)
-    if type(limit) is not int or limit < 0:
+    if not isinstance(limit, Integral) or limit < 0:
         raise ValueError(f"{limit!r} is no budget")
     # The newcomer's own slot is free again once the budget has disposed.
     newcomer = isinstance(budget, (Bernoulli, *NEWCOMER_FIRST))
-    return learner.largest_size - newcomer
+    return int(learner.largest_size) - newcomer
 
 
 def _check_budget(budget: Any, model: Any, known: dict[str, int], wide: int) -> None:
@@ -204,8 +207,11 @@ def _check_budget(budget: Any, model: Any, known: dict[str, int], wide: int) -> 
     if kind == "Cover":
         _within("a cell", budget.table, -1, count - 1)
         # A search in a table without a free place would never end.
-        if known["cells"].bit_count() != 1 or (budget.table >= 0).all():
-            raise ValueError("the table of cells is no power of two, or full")
+        cells, grid = known["cells"], budget.shape == Shape.GRID
+        if cells.bit_count() != 1 or (grid and cells <= 2 * capacity):
+            raise ValueError("the table of cells is no power of two, or too small")
+        if budget.shape not in set(Shape):
+            raise ValueError("its cells have no shape")
         if budget.ledger[0].cores != np.sum(budget.mark[:count] != NO_CORE):
             raise ValueError("there are not as many cores as are marked")
     elif kind == "Forget":

@@ -268,6 +268,11 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
 
 
 def _random_state(state: dict[str, Any]) -> np.random.RandomState:
+    inner = state["state"]
+    key, place = inner["key"], inner["pos"]
+    # numpy believes any place, and looks there.
+    if key.dtype != np.uint32 or key.shape != (624,) or not 0 <= place <= 624:
+        raise ValueError("its random state is none")
     made = np.random.RandomState()
     made.set_state(state)
     return made

@@ -22,7 +22,12 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
     >>> (folder / "a").read_text()
     'complete'
     """
-    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    path = Path(os.path.realpath(path))  # a link stays a link
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    number, name = tempfile.mkstemp(prefix=".onkel-", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:
             yield file
