@@ -339,6 +339,13 @@ def test_a_place_outside_of_a_random_state_is_refused(tmp_path: Path) -> None:
 # ---- writing -------------------------------------------------------------------------
 
 
+def test_the_same_model_has_the_same_bytes(tmp_path: Path) -> None:
+    X, y = data(CLASSIFIERS["bogd"], ROWS)
+    for name in "ab":
+        onkel.save(CLASSIFIERS["bogd"].make().partial_fit(X, y), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_only_our_estimators_are_saved(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="dict is no estimator of onkel"):
         onkel.save({}, tmp_path / "model.onkel")

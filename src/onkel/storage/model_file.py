@@ -179,7 +179,7 @@ def write(
         "extra": json.dumps(extra, allow_nan=False),
         "sha256": BLANK,
     }
-    content = save_arrays(tensors, metadata)
+    content = _sorted(save_arrays(tensors, metadata))
     digest = hashlib.sha256(content).hexdigest()
     place = DIGEST.search(content, 0, _header_end(content))
     assert place is not None
@@ -187,6 +187,18 @@ def write(
         file.write(content[: place.start(1)])
         file.write(digest.encode())
         file.write(content[place.end(1) :])
+
+
+def _sorted(content: bytes) -> bytes:
+    """Sort the header of a safetensors file, so that the same model has the same bytes.
+
+    The library leaves the order of metadata to chance.
+    """
+    end = _header_end(content)
+    entries = json.loads(content[8:end])
+    header = json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # the arrays stay aligned
+    return len(header).to_bytes(8, "little") + header + content[end:]
 
 
 def _is_known(attribute: str) -> bool:
