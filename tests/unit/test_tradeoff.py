@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onkel.experiments import avm_differences, tradeoff, tuning
+from onkel.experiments import avm_differences, choosing, tradeoff
 from onkel.experiments.online_data import Task
 from onkel.experiments.reproduce import avm
 
@@ -40,6 +40,6 @@ def test_mistakes_by_fifths_are_those_of_the_pass() -> None:
     given = {"coverage_radius": 0.5, "gamma": 1.0, "alpha": 1.0}
     order = avm_differences.shuffled(task)
     fifths = avm_differences.by_fifths(task, avm.machine(task, "hinge", **given), order)
-    error, _ = tuning.pass_of(task, avm.machine(task, "hinge", **given), order)
+    error, _ = choosing.pass_of(task, avm.machine(task, "hinge", **given), order)
     assert len(fifths) == 5
     assert np.mean(fifths) == pytest.approx(100 * error)

@@ -95,7 +95,7 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
             lambda done, total: advance(done),
         )
     best = fixed | found.best.parameters
-    budgets: list[search.Tested] = []
+    budgets: list[search.Tried] = []
     if given["budgets"]:
         best["budget"], budgets = search.smallest_budget(
             sample, given["system"], best, given["budgets"], given["seed"]
@@ -127,7 +127,7 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
 
 
 def _table(
-    tested: list[search.Tested], is_regression: bool, title: str, shown: int = SHOWN
+    tested: list[search.Tried], is_regression: bool, title: str, shown: int = SHOWN
 ) -> Table:
     """Lay out the best trials, the best first."""
     ranked = sorted(tested, key=lambda trial: trial.error)[:shown]

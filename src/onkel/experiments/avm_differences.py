@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import onkel
+from onkel.experiments.choosing import pass_of
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.reproduce.avm import machine
-from onkel.experiments.tuning import pass_of
 
 # Rows of the paper's cod-rna, of which ours is a part.
 LONG = 331_152

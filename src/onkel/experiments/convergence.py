@@ -29,6 +29,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
 from onkel import losses
+from onkel.experiments.choosing import choose, pass_of
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.report import progress
 from onkel.experiments.reproduce.dualsvrg import (
@@ -43,7 +44,6 @@ from onkel.experiments.reproduce.dualsvrg import (
 )
 from onkel.experiments.reproduce.store import Results, known
 from onkel.experiments.tables import markdown, spread_of
-from onkel.experiments.tuning import choose, pass_of
 
 REDUCED, PLAIN = "DualSVRG-H-B", DUAL_SGD
 PAPER_STEP, CHOSEN_STEP = "the paper's step", "step chosen"

@@ -19,9 +19,10 @@ import numpy as np
 from sklearn.base import clone
 
 from onkel.experiments.avm_differences import LONG, by_fifths, shuffled
+from onkel.experiments.choosing import choose, error_of, pass_of
 from onkel.experiments.convergence import parameters_of
+from onkel.experiments.grids import ALPHAS, ETAS, GAMMAS
 from onkel.experiments.online_data import Task, task
-from onkel.experiments.reproduce.avm import ETAS
 from onkel.experiments.reproduce.dualsvrg import (
     CHOSEN,
     DUAL_SGD,
@@ -32,7 +33,6 @@ from onkel.experiments.reproduce.dualsvrg import (
     machine,
 )
 from onkel.experiments.reproduce.store import Results, known
-from onkel.experiments.tuning import ALPHAS, GAMMAS, choose, error_of, pass_of
 
 PLAIN_MOVE, STEPPED = "DualSVRG-H-AM", "DualSVRG-H-AM" + CHOSEN
 

@@ -5,7 +5,7 @@
 draws, for a9a and cod-rna and AVM with the hinge, the progressive mistake rate and the
 size of the model against the diameter delta of the cells (beta = 0), and over the
 schedule beta, rho at the paper's delta. gamma and alpha are chosen by the papers'
-protocol (see `tuning`) at the paper's delta, and stay.
+protocol (see `choosing`) at the paper's delta, and stay.
 """
 
 import argparse
@@ -18,10 +18,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
+from onkel.experiments.choosing import choose, pass_of
+from onkel.experiments.grids import ALPHAS, GAMMAS
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.report import progress
 from onkel.experiments.reproduce.avm import DIAMETERS, machine
-from onkel.experiments.tuning import ALPHAS, GAMMAS, choose, pass_of
 
 LOSS = "hinge"
 # Around the paper's.

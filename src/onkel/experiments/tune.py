@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
 import onkel
+from onkel.experiments import grids as values
 
 HELD_OUT, SPLITS = 0.25, 3
 LANDMARKS = 300
@@ -36,7 +37,7 @@ RIDGES = tuple(10.0**k for k in range(-6, 1))
 AROUND = 16.0
 
 
-class Tested(NamedTuple):
+class Tried(NamedTuple):
     """Parameters, and their error on rows held out."""
 
     parameters: dict[str, Any]
@@ -47,8 +48,8 @@ class Tested(NamedTuple):
 class Found(NamedTuple):
     """What a search has found."""
 
-    best: Tested
-    tested: list[Tested]  # in the order of the search
+    best: Tried
+    tested: list[Tried]  # in the order of the search
     screened: dict[float, float]  # error of ridge regression by gamma
 
 
@@ -172,7 +173,9 @@ def _decided(sample: Sample, scores: np.ndarray) -> np.ndarray:
 # ---- the second stage: the system ----------------------------------------------------
 
 
-def test(sample: Sample, make: Callable[[], Any], seed: int = 0) -> tuple[float, float]:
+def held_out(
+    sample: Sample, make: Callable[[], Any], seed: int = 0
+) -> tuple[float, float]:
     """Mean and spread of a system's error on rows held out."""
     errors = []
     for learnt, tested in sample.splits(seed):
@@ -196,10 +199,6 @@ def radii_of(sample: Sample) -> tuple[float, float]:
     return float(distances.mean()), float(distances.std())
 
 
-def _powers(*exponents: float) -> tuple[float, ...]:
-    return tuple(2.0**k for k in exponents)
-
-
 def grids(sample: Sample) -> dict[str, dict[str, Sequence[float]]]:
     """The grids of the papers, by paper; what depends on n is for these rows."""
     n = round((1.0 - HELD_OUT) * len(sample.y))
@@ -207,30 +206,23 @@ def grids(sample: Sample) -> dict[str, dict[str, Sequence[float]]]:
     # "Twice the mean distance, varied within twice its deviation" is a diameter.
     radii = [mean + k * deviation for k in (-2, -1.5, -1, -0.5, 0.0)]
     online: dict[str, Sequence[float]] = {
-        "gamma": _powers(-8, -4, -2, 0, 2, 4, 8),
-        "alpha": [power / n for power in _powers(*range(-4, 17, 2))],
-        "C": _powers(*range(-5, 16, 2)),
-        "eta0": (16.0, 8.0, 4.0, 2.0, 0.2, 0.02, 0.002, 0.0002),
+        "gamma": values.GAMMAS,
+        "alpha": [alpha / n for alpha in values.ALPHAS],
+        "C": values.CS,
+        "eta0": values.ETAS,
         "coverage_radius": [radius for radius in radii if radius > 0.0],
     }
     return {
         "avm": online,
         "dualsvrg": online,
-        "nbsgd": {
-            "gamma": _powers(-8, -4, 0, 4, 10),
-            "alpha": _powers(-8, -4, 0, 4, 10),
-        },
+        "nbsgd": {"gamma": values.NBSGD, "alpha": values.NBSGD},
         "bogd": {
-            # "Width 8", as the LIBSVM-style gamma of a kernel of that width.
-            "gamma": (1.0 / (2.0 * 8.0**2),),
-            "alpha": [power / n**2 for power in _powers(*range(-3, 4))],
-            "eta0": _powers(*range(-3, 4)),
-            "max_coef": _powers(*range(5)),
+            "gamma": (values.BOGD_GAMMA,),
+            "alpha": [alpha / n**2 for alpha in values.BOGD_ALPHAS],
+            "eta0": values.BOGD_ETAS,
+            "max_coef": values.BOGD_MAX_COEFS,
         },
-        "bsca": {
-            "gamma": _powers(*range(-9, 4, 2)),
-            "C": _powers(*range(-3, 10, 2)),
-        },
+        "bsca": {"gamma": values.BSCA_GAMMAS, "C": values.BSCA_CS},
     }
 
 
@@ -292,11 +284,11 @@ def tune(
     common = given | accepted(system, sample.is_regression, random_state=seed)
     # Constant-rate systems shrink by alpha too, by default not at all.
     left_alone = given.keys() | ({"alpha"} if "eta0" in known else set())
-    tested: list[Tested] = []
+    tested: list[Tried] = []
 
     def run(parameters: dict[str, Any], total: int) -> float:
-        error, spread = test(sample, partial(cls, **common | parameters), seed)
-        tested.append(Tested(parameters, error, spread))
+        error, spread = held_out(sample, partial(cls, **common | parameters), seed)
+        tested.append(Tried(parameters, error, spread))
         announce(len(tested), total)
         return error
 
@@ -322,8 +314,8 @@ def tune(
         if "eta0" in known and preset != "bogd":
             grid.pop("alpha", None)
         combinations = list(itertools.product(*grid.values()))
-        for values in combinations:
-            run(dict(zip(grid, values, strict=True)), len(combinations))
+        for chosen in combinations:
+            run(dict(zip(grid, chosen, strict=True)), len(combinations))
     best = min(tested, key=lambda trial: trial.error)
     if not math.isfinite(best.error):
         raise ValueError(
@@ -372,7 +364,7 @@ def smallest_budget(
     parameters: dict[str, Any],
     budgets: Sequence[int],
     seed: int = 0,
-) -> tuple[int, list[Tested]]:
+) -> tuple[int, list[Tried]]:
     """Smallest budget whose error is within one spread of the best one's."""
     cls = class_of(system, sample.is_regression)
     if "budget" not in inspect.signature(cls).parameters:
@@ -381,8 +373,8 @@ def smallest_budget(
     tested = []
     for budget in sorted(budgets):
         given = parameters | {"budget": budget}
-        error, spread = test(sample, partial(cls, **common | given), seed)
-        tested.append(Tested(given, error, spread))
+        error, spread = held_out(sample, partial(cls, **common | given), seed)
+        tested.append(Tried(given, error, spread))
     best = min(tested, key=lambda trial: trial.error)
     enough = next(t for t in tested if t.error <= best.error + best.spread)
     return enough.parameters["budget"], tested

@@ -5,10 +5,11 @@ The radius of a cell is half the diameter that the paper prints.
 
 from typing import Any
 
+from onkel.experiments.choosing import LINEAR_ALPHAS, LINEAR_ETAS
+from onkel.experiments.grids import ALPHAS, CS, ETAS, GAMMAS
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.reproduce.protocol import LINEAR, Search, System, Table
 from onkel.experiments.reproduce.published import Entry
-from onkel.experiments.tuning import ALPHAS, GAMMAS, LINEAR_ALPHAS, LINEAR_ETAS
 
 # Diameters that the paper prints, by our data sets; 1 for its airlines, whose features
 # nycflights has. For poker it prints 12, but our file is another one: 7 is the smallest
@@ -35,9 +36,8 @@ LOSSES = {
     "AVM-l1": "absolute_error",
     "AVM-l2": "squared_error",
 }
-ETAS = (16.0, 8.0, 4.0, 2.0, 0.2, 0.02, 0.002, 0.0002)
-# Cap of a step of BPA-S. The paper's grid goes on to 2^15, but no step is that long.
-CS = tuple(2.0**k for k in (-5, -3, -1, 1, 3))
+# Caps of a step of BPA-S. The paper's grid goes on to 2^15, but no step is that long.
+STEP_CAPS = CS[:5]
 # Rows for the search of the systems that store centres, and of the slow ones of them.
 ROWS, FEWER_ROWS, FEWEST_ROWS = 10_000, 5000, 3000
 
@@ -81,7 +81,7 @@ def baseline(algorithm: str, size: str) -> System | None:
             *("ProjectronClassifier", budget | aggressive, gammas),
             FEWEST_ROWS,
         ),
-        "BPAS": ("BPAClassifier", budget, {**gammas, "C": CS}, ROWS),
+        "BPAS": ("BPAClassifier", budget, {**gammas, "C": STEP_CAPS}, ROWS),
         "BOGD": ("BOGDClassifier", budget, steps, ROWS),
         "FOGD": ("FOGDClassifier", {"n_components": int(size or 0)}, steps, None),
         "NOGD": ("NOGDClassifier", budget, steps, None),

@@ -1,13 +1,10 @@
 """BOGD and BOGD++ (ICML 2012): tables 2 and 3, mistakes of one pass."""
 
+from onkel.experiments.grids import BOGD_ETAS, BOGD_GAMMA, BOGD_MAX_COEFS
 from onkel.experiments.online_data import Task, whole
 from onkel.experiments.reproduce.protocol import Search, System, Table
 from onkel.experiments.reproduce.published import Entry
 
-# "Kernel width 8": exp(-d^2 / (2 * 8^2)).
-GAMMA = 1 / 128
-ETAS = tuple(2.0**k for k in range(-3, 4))
-MAX_COEFS = tuple(2.0**k for k in range(5))
 SEARCH_ROWS = 20_000
 # Our parameters of the unbudgeted systems, and of those with a budget.
 PLAIN = {
@@ -33,7 +30,7 @@ def system(entry: Entry) -> System | str:
     """Return our system for a published number."""
     if entry.size.startswith("unknown"):
         return "its budget is lost in our copy of the text"
-    fixed: dict[str, object] = {"gamma": GAMMA}
+    fixed: dict[str, object] = {"gamma": BOGD_GAMMA}
     if entry.maintenance != "none":
         fixed["budget"] = int(entry.size)
     if entry.algorithm in PLAIN:
@@ -42,9 +39,9 @@ def system(entry: Entry) -> System | str:
     fixed["alpha"] = 1.0
     units = {"alpha": "1/n^2"}
     if entry.algorithm == "OGD":
-        return System("OGDClassifier", fixed, {"eta0": ETAS}, units, SEARCH_ROWS)
+        return System("OGDClassifier", fixed, {"eta0": BOGD_ETAS}, units, SEARCH_ROWS)
     fixed["sampling"] = SAMPLING[entry.algorithm]
-    grid = {"eta0": ETAS, "max_coef": MAX_COEFS}
+    grid = {"eta0": BOGD_ETAS, "max_coef": BOGD_MAX_COEFS}
     return System("BOGDClassifier", fixed, grid, units, SEARCH_ROWS)
 
 

@@ -8,11 +8,11 @@ protocol, and a shorter list of alphas.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from onkel.experiments.grids import ALPHAS, GAMMAS
 from onkel.experiments.online_data import Task, task
 from onkel.experiments.reproduce.avm import DIAMETERS, baseline, linear
 from onkel.experiments.reproduce.protocol import LINEAR, Search, System, Table
 from onkel.experiments.reproduce.published import Entry
-from onkel.experiments.tuning import ALPHAS, GAMMAS
 
 # NOGD's budget; FOGD has four features for each. ijcnn1 is from the AVM paper.
 BUDGETS = {

@@ -11,15 +11,14 @@ from matplotlib.figure import Figure as Picture
 from sklearn.preprocessing import StandardScaler, scale
 
 from onkel.data.catalogue import load
+from onkel.experiments.grids import BOGD_ETAS, NBSGD
 from onkel.experiments.online_data import Task, whole
-from onkel.experiments.reproduce.bogd import ETAS
 from onkel.experiments.reproduce.protocol import Figure, Search, System, Table
 from onkel.experiments.reproduce.published import Entry
 from onkel.experiments.reproduce.verdict import measured
 from onkel.experiments.tables import power
 
 # Of gamma and lambda.
-POWERS = tuple(2.0**k for k in (-8, -4, 0, 4, 10))
 BETA = 0.6  # times the rows
 # Size that maintenance begins at, as a share of the rows; the paper does not state it.
 SHARES = {
@@ -96,7 +95,7 @@ def _gradient(entry: Entry, regression: bool) -> System:
         fixed |= {"budget": SHARES[entry.dataset], "maintenance_rate": BETA}
         units = {"budget": "rows", "maintenance_rate": "rows"}
     kind = f"{name}{'Regressor' if regression else 'Classifier'}"
-    grid = {"gamma": POWERS, "alpha": POWERS}
+    grid = {"gamma": NBSGD, "alpha": NBSGD}
     return System(kind, fixed, grid, units, SEARCH_ROWS)
 
 
@@ -105,10 +104,10 @@ def classifier(entry: Entry) -> System | str:
     if entry.algorithm in ("SGD", "BSGD", "NBSGD"):
         return _gradient(entry, regression=False)
     budget = {"budget": int(float(entry.size))}
-    gammas = {"gamma": POWERS}
+    gammas = {"gamma": NBSGD}
     if entry.algorithm == "BOGD":
         bounded = {**budget, "alpha": 1.0}
-        grid = {**gammas, "eta0": ETAS}
+        grid = {**gammas, "eta0": BOGD_ETAS}
         return System("BOGDClassifier", bounded, grid, {"alpha": "1/n^2"}, SEARCH_ROWS)
     kinds: dict[str, tuple[str, dict[str, Any]]] = {
         "RBP": ("RBPClassifier", budget),
@@ -135,7 +134,7 @@ BETAS = (0.01, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 def by_beta(name: str) -> dict[str, System]:
     """Return NBSGD with several betas."""
     share = SHARES["IJCNN"]
-    grid = {"gamma": POWERS, "alpha": POWERS}
+    grid = {"gamma": NBSGD, "alpha": NBSGD}
     units = {"budget": "rows", "maintenance_rate": "rows"}
     common = {"loss": "hinge", "maintenance": "removal", "budget": share}
     return {

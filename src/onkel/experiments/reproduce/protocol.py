@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import onkel
+from onkel.experiments.choosing import linear
 from onkel.experiments.online_data import Task
 from onkel.experiments.reproduce import published
 from onkel.experiments.reproduce.published import Entry
-from onkel.experiments.tuning import linear
 
 # Name of an estimator that is not ours: scikit-learn's linear SGD, the model to beat.
 LINEAR = "linear SGD"

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import onkel
-from onkel.experiments.online_data import Task
-from onkel.experiments.reproduce.protocol import LINEAR, Cell, System, Table
-from onkel.experiments.reproduce.store import Outcome, fingerprint
-from onkel.experiments.tuning import (
+from onkel.experiments.choosing import (
     LINEAR_PERMUTATIONS,
     Choice,
     choose,
@@ -29,6 +26,9 @@ from onkel.experiments.tuning import (
     pass_of,
     passes,
 )
+from onkel.experiments.online_data import Task
+from onkel.experiments.reproduce.protocol import LINEAR, Cell, System, Table
+from onkel.experiments.reproduce.store import Outcome, fingerprint
 
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel.experiments import online_data, tuning
+from onkel.experiments import choosing, online_data
 from onkel.experiments.online_data import Task
 
 
@@ -34,7 +34,7 @@ class Guess:
 def test_choose_takes_what_errs_least_on_held_out_rows() -> None:
     task = small_task()._replace(y=np.arange(400) % 4 == 0)
     grid = {"says": ["overflow", True, False]}
-    choice = tuning.choose(task, Guess, grid, tuning.linear_error)
+    choice = choosing.choose(task, Guess, grid, choosing.linear_error)
     assert choice.parameters == {"says": False}
     assert 0.15 < choice.error < 0.35
 
@@ -42,7 +42,7 @@ def test_choose_takes_what_errs_least_on_held_out_rows() -> None:
 def test_choose_goes_by_the_progressive_error_in_regression() -> None:
     task = small_task(regression=True)
     errors = {1.0: 0.3, 2.0: 0.2, 3.0: 0.4}
-    choice = tuning.choose(
+    choice = choosing.choose(
         task,
         Guess,
         {"says": list(errors)},
@@ -58,23 +58,23 @@ def test_choose_passes_other_failures_on() -> None:
             raise ValueError("something else")
 
     with pytest.raises(ValueError, match="something else"):
-        tuning.choose(small_task(), Broken, {"says": [True]}, tuning.linear_error)
+        choosing.choose(small_task(), Broken, {"says": [True]}, choosing.linear_error)
 
 
 def test_choose_goes_by_the_progressive_error_of_passes() -> None:
     errors = {1.0: 0.3, 2.0: 0.2}
-    choice = tuning.choose(
+    choice = choosing.choose(
         small_task(),
         Guess,
         {"says": list(errors)},
         lambda task, model, rows: errors[model.says] * len(rows),
-        tuning.passes(small_task(), most=10, count=2),
+        choosing.passes(small_task(), most=10, count=2),
     )
     assert choice.parameters == {"says": 2.0}
     assert choice.error == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("split", [tuning.halves, tuning.folds])
+@pytest.mark.parametrize("split", [choosing.halves, choosing.folds])
 def test_rows_are_learnt_or_tested(split: Any) -> None:
     splits = split(small_task(), most=100, count=5)
     assert len(splits) == 5
@@ -82,7 +82,7 @@ def test_rows_are_learnt_or_tested(split: Any) -> None:
         assert (len(learnt), len(tested)) == (80, 20)
         assert not set(learnt) & set(tested)
         assert max(*learnt, *tested) < small_task().n_train
-    if split is tuning.folds:
+    if split is choosing.folds:
         assert len({row for one in splits for row in one.tested}) == 100
 
 
@@ -96,20 +96,20 @@ def test_parameters_are_chosen_on_training_rows_only() -> None:
 def test_the_linear_model_predicts_before_it_learns() -> None:
     # One batch: nothing was learnt before it.
     task = small_task()
-    few = np.arange(tuning.BATCH)
-    model = tuning.linear(task, "hinge", random_state=0)
-    assert tuning.linear_error(task, model, few) == task.y[few].mean()
+    few = np.arange(choosing.BATCH)
+    model = choosing.linear(task, "hinge", random_state=0)
+    assert choosing.linear_error(task, model, few) == task.y[few].mean()
     separable = task._replace(y=task.X[:, 0] > 0)
-    model = tuning.linear(separable, "hinge", random_state=0)
-    assert tuning.linear_error(separable, model, np.arange(400)) < 0.2
+    model = choosing.linear(separable, "hinge", random_state=0)
+    assert choosing.linear_error(separable, model, np.arange(400)) < 0.2
 
 
 def test_constant_errors() -> None:
     assert (
-        tuning.constant_error(small_task()._replace(y=np.array([1, 1, 1, 2]))) == 0.25
+        choosing.constant_error(small_task()._replace(y=np.array([1, 1, 1, 2]))) == 0.25
     )
     numbers = small_task(regression=True)._replace(y=np.array([0.0, 2.0]))
-    assert tuning.constant_error(numbers) == 1.0
+    assert choosing.constant_error(numbers) == 1.0
 
 
 def test_tasks_are_scaled_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:

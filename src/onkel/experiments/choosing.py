@@ -24,9 +24,6 @@ import onkel
 from onkel.experiments.online_data import Task
 
 HELD_OUT, SPLITS = 0.2, 3
-GAMMAS = tuple(2.0**k for k in (-8, -4, -2, 0, 2, 4, 8))
-# Times 1/n.
-ALPHAS = tuple(2.0**k for k in range(-4, 17, 2))
 # Rows that the linear model predicts, then learns, at a time: row by row the calls
 # would cost far more than the model. More where there are many classes, each a model.
 BATCH, BATCH_OF_MANY, MANY = 32, 256, 8
