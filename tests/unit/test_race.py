@@ -536,5 +536,5 @@ def test_numbers_tell_the_same(outcome: Outcome, folder: Path) -> None:
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "onkel.experiments.report")
     monkeypatch.setitem(sys.modules, "rich.box", None)
-    with pytest.raises(ImportError, match=r'pip install "onkel\[race\]"'):
+    with pytest.raises(ImportError, match=r'pip install "onkel\[cli\]"'):
         importlib.import_module("onkel.experiments.report")
