@@ -259,6 +259,14 @@ def test_bad_options_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_label_is_not_enough(tmp_path: Path) -> None:
+    path = tmp_path / "same.csv"
+    path.write_text("a,b\n1,yes\n2,yes\n3,yes\n")
+    for words in (["fit", "-o", tmp_path / "m"], ["evaluate"]):
+        assert "yes" in run(words[0], path, *words[1:], code=2).stderr
+    assert "too few" in run("tune", path, code=2).stderr
+
+
 def test_a_model_without_columns_is_refused(moons: Path, tmp_path: Path) -> None:
     onkel.save(onkel.RBPClassifier(), tmp_path / "bare.onkel")
     said = run("predict", tmp_path / "bare.onkel", moons, code=2).stderr

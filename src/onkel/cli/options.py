@@ -196,6 +196,11 @@ def _value(text: Any) -> Any:
 
 def made(name: str, data: Dataset, seed: int, given: dict[str, Any]) -> Any:
     """Make a system for a data set, unfitted."""
+    if data.classes is not None and len(data.classes) < 2:
+        raise ValueError(
+            f"{data.name}: all rows have the label {data.classes[0]}, so that there is "
+            "nothing to tell apart; is --target the right column?"
+        )
     cls = class_of(name, data.is_regression)
     unknown = sorted(given.keys() - cls().get_params().keys())
     if unknown:

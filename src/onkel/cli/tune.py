@@ -15,6 +15,7 @@ from onkel.data import Dataset
 from onkel.experiments import tune as search
 
 SHOWN = 8  # trials in the table
+FEWEST = 20  # rows of a search
 
 
 def _numbers(context: Any, parameter: Any, text: str | None) -> list[int]:
@@ -53,7 +54,7 @@ def _stacked(parts: list[Any]) -> Any:
 @options.parameters
 @click.option(
     "--rows",
-    type=click.IntRange(min=20),
+    type=click.IntRange(min=FEWEST),
     default=5000,
     show_default=True,
     help="Rows to search with.",
@@ -82,6 +83,8 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
     Prints the best command line. Parameters given by --budget and -p stay as they are.
     """
     rows = options.opened(data, given)
+    if rows.n_rows < FEWEST:
+        raise ValueError(f"{rows.name} has {rows.n_rows} rows: too few to search with")
     sample = sampled(rows, given["rows"], given["batch_rows"], given["seed"])
     fixed = options.parsed(given["parameters"], budget=given["budget"])
     with bar(f"Trying {given['system']}", total=None) as advance:
