@@ -173,7 +173,8 @@ class Dataset:
             task = "regression" if target.is_regression else "classification"
         return {
             "name": self.name,
-            "source": [str(path) for path in paths],
+            # Names only: a report is for other machines, too.
+            "source": [path.name for path in paths],
             "sha256": [_sha256(path) for path in paths],
             "rows": self.n_rows,
             "features": self.n_features,
