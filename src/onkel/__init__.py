@@ -16,6 +16,7 @@ from onkel.estimators.dual_svrg import DualSVRGClassifier, DualSVRGRegressor
 from onkel.estimators.fogd import FOGDClassifier, FOGDRegressor
 from onkel.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
 from onkel.estimators.fourier_features import FourierFeatures
+from onkel.estimators.kernel import KernelClassifier, KernelRegressor
 from onkel.estimators.kernel_perceptron import (
     KernelPerceptronClassifier,
     KernelPerceptronRegressor,
@@ -52,8 +53,10 @@ __all__ = [
     "ForgetronClassifier",
     "ForgetronRegressor",
     "FourierFeatures",
+    "KernelClassifier",
     "KernelPerceptronClassifier",
     "KernelPerceptronRegressor",
+    "KernelRegressor",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "LLSVMClassifier",

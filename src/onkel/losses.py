@@ -22,6 +22,7 @@ class Kind(IntEnum):
     SQUARED_ERROR = 5
     ABSOLUTE_ERROR = 6
     EPSILON_INSENSITIVE = 7
+    SMOOTH_TUBE = 8
 
 
 MARGIN = ("hinge", "smooth_hinge", "squared_hinge", "log_loss")
@@ -44,7 +45,7 @@ class Loss(NamedTuple):
 
     kind: int
     epsilon: float  # half-width of the tube of epsilon_insensitive
-    smoothing: float  # width of the quadratic part of smooth_hinge
+    smoothing: float  # width of the quadratic part of smooth_hinge and smooth_tube
     margin: float  # perceptron: a row with y f <= margin is a mistake
 
 
@@ -87,6 +88,9 @@ def slope(loss: Loss, f: float, y: float) -> float:
         return r
     if loss.kind == Kind.EPSILON_INSENSITIVE and abs(r) <= loss.epsilon:
         return 0.0
+    if loss.kind == Kind.SMOOTH_TUBE:
+        beyond = min(max(abs(r) - loss.epsilon, 0.0) / loss.smoothing, 1.0)
+        return beyond if r > 0.0 else -beyond
     return 1.0 if r > 0.0 else (-1.0 if r < 0.0 else 0.0)
 
 
@@ -114,7 +118,31 @@ def value(loss: Loss, f: float, y: float) -> float:
         return r * r / 2.0
     if loss.kind == Kind.ABSOLUTE_ERROR:
         return abs(r)
-    return max(0.0, abs(r) - loss.epsilon)
+    beyond = max(0.0, abs(r) - loss.epsilon)
+    if loss.kind == Kind.SMOOTH_TUBE:
+        if beyond > loss.smoothing:
+            return beyond - loss.smoothing / 2.0
+        return beyond * beyond / (2.0 * loss.smoothing)
+    return beyond
+
+
+@inner
+def curvature(loss: Loss, f: float, y: float) -> float:
+    """Second derivative of the loss with respect to the score, 0 at a kink."""
+    m = y * f
+    if loss.kind == Kind.SMOOTH_HINGE:
+        return 1.0 / loss.smoothing if 1.0 - loss.smoothing <= m < 1.0 else 0.0
+    if loss.kind == Kind.SQUARED_HINGE:
+        return 1.0 if m < 1.0 else 0.0
+    if loss.kind == Kind.LOG_LOSS:
+        e = math.exp(-abs(m))
+        return e / ((1.0 + e) * (1.0 + e))
+    if loss.kind == Kind.SQUARED_ERROR:
+        return 1.0
+    if loss.kind == Kind.SMOOTH_TUBE:
+        beyond = abs(f - y) - loss.epsilon
+        return 1.0 / loss.smoothing if 0.0 < beyond <= loss.smoothing else 0.0
+    return 0.0
 
 
 @inner
@@ -153,5 +181,6 @@ def smoothness(loss: Loss) -> float:
         Kind.SQUARED_HINGE: 1.0,
         Kind.LOG_LOSS: 0.25,
         Kind.SQUARED_ERROR: 1.0,
+        Kind.SMOOTH_TUBE: 1.0 / loss.smoothing,
     }
     return constants.get(Kind(loss.kind), math.inf)

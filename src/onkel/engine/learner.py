@@ -15,6 +15,7 @@ import scipy.linalg.cython_blas
 import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
+from onkel import kernels
 from onkel.averages import Whole, Window, roomy
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
@@ -195,10 +196,16 @@ class Learner:
     def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
         """Make an expansion that somebody else has found the model."""
         self._make_room(len(points))
-        self.head.count = len(points)
-        self.model.points[: len(points)] = points
-        self.model.norms[: len(points)] = norms_of(self.plan.kernel, points)
-        self.model.coef[:, : len(points)] = coef
+        size = self.head.count = len(points)
+        points = np.ascontiguousarray(points, self.dtype)
+        self.model.points[:size] = points
+        self.model.norms[:size] = norms_of(self.plan.kernel, points)
+        self.model.diag[:size] = kernels.diagonal(
+            self.plan.kernel, self.model.norms[:size]
+        )
+        self.model.birth[:size] = np.arange(size)
+        self.model.label[:size] = coef.argmax(axis=0)
+        self.model.coef[:, :size] = coef
 
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""

@@ -1,4 +1,6 @@
-"""What monitoring computes from the scores of all rows."""
+"""What monitoring and the re-fit compute from the scores of all rows."""
+
+import math
 
 from typing import Any
 
@@ -7,7 +9,7 @@ import numpy as np
 from onkel import ascent
 from onkel.compiled import jit
 from onkel.engine.dual import target
-from onkel.losses import Loss, slope, value
+from onkel.losses import Kind, Loss, curvature, slope, value
 from onkel.tasks import judge
 
 
@@ -47,3 +49,43 @@ def collect_slopes(
         i = rows[k]
         step = -weight[i] * slope(loss, scores[k, 0], y[i])
         out[i] += ascent.moved(loss, y[i], step)
+
+
+@jit
+def differentiate(
+    loss: Loss,
+    scores: Any,  # shape (rows, outputs)
+    y: Any,  # shape (rows,): targets, or class indices
+    C: Any,  # shape (rows,)
+    slopes: Any,  # shape (rows, outputs)
+    curvatures: Any,  # shape (rows,)
+) -> float:
+    """Return the loss, weighted by C; slopes, and curvatures meant over the outputs.
+
+    Several classes are one against the rest each, but for the log loss: that of their
+    softmax.
+    """
+    outputs = scores.shape[1]
+    together = outputs > 1 and loss.kind == Kind.LOG_LOSS
+    total = 0.0
+    for i in range(len(y)):
+        bend, highest, mass = 0.0, 0.0, 0.0
+        if together:
+            highest = scores[i, 0]
+            for o in range(1, outputs):
+                highest = max(highest, scores[i, o])
+            for o in range(outputs):
+                mass += math.exp(scores[i, o] - highest)
+            total += C[i] * (math.log(mass) + highest - scores[i, int(y[i])])
+        for o in range(outputs):
+            if together:
+                share = math.exp(scores[i, o] - highest) / mass
+                slopes[i, o] = C[i] * (share - (1.0 if o == int(y[i]) else 0.0))
+                bend += share * (1.0 - share)
+                continue
+            yo = target(y[i], o, outputs)
+            total += C[i] * value(loss, scores[i, o], yo)
+            slopes[i, o] = C[i] * slope(loss, scores[i, o], yo)
+            bend += curvature(loss, scores[i, o], yo)
+        curvatures[i] = C[i] * bend / outputs
+    return total

@@ -1,0 +1,251 @@
+"""KernelClassifier and KernelRegressor: kernel machines without knobs.
+
+    min_b  1/2 b' G b + C sum_i l(f(x_i), y_i),    f(x) = sum_j b_j k(x, c_j)
+
+Merging finds the centres c_j: one pass of BSCA, whose model is thrown away. Their
+coefficients are then those of the convex problem, solved to the end (see
+`onkel.refit`), which cures what an online pass leaves: noise, and the dependence on the
+order of rows. gamma and C are found on rows held out, and so are the score that the
+model claims for itself and the line that makes probabilities of scores.
+
+| symbol | here |
+|---|---|
+| c_j, b_j | support_vectors_ (in scaled features), dual_coef_ |
+| l | squared_hinge or log_loss; squared_error or epsilon_insensitive |
+| G | kernel values of the centres with each other |
+| B | budget |
+
+In a stream each row is learnt at once by a passive-aggressive step with merging. A
+reservoir keeps the last memory_size rows, and whenever the rows seen have grown by half
+the machine is fitted to it anew: scale, gamma, C, centres and coefficients.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onkel import losses
+from onkel.estimators._classifier import WeightedClassifier
+from onkel.estimators._machine import KernelMachine
+from onkel.estimators._parameters import FROM_ONE, POSITIVE, TEXTS, one_of, system
+from onkel.estimators._regressor import WeightedRegressor
+from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
+from onkel.losses import Loss
+from onkel.refit.held_out import Task
+
+AUTO = StrOptions({"auto"})
+OWN: dict[str, Any] = {
+    "budget": [AUTO, FROM_ONE],
+    "gamma": [AUTO, POSITIVE],
+    "C": [AUTO, POSITIVE],
+    "scale": ["boolean"],
+    "time_limit": [POSITIVE, None],
+    "texts": TEXTS
+    | {
+        "budget": (
+            'Centres of the model. "auto": doubled until the error on rows held out '
+            "stops falling, or time_limit comes near."
+        ),
+        "gamma": 'Kernel coefficient, for scaled features. "auto": found.',
+        "C": 'Weight of the losses against the regulariser. "auto": found.',
+        "loss": "Name of the loss.",
+        "memory_size": "Rows of the recent past to which a stream is fitted anew.",
+        "scale": (
+            "Whether to scale the features: dense ones to mean 0 and variance 1, "
+            "sparse ones by their maximum."
+        ),
+        "time_limit": (
+            'Seconds that fit may take with budget="auto". None for no limit; with one '
+            "the model depends on the clock."
+        ),
+        "verbose": "Whether to print what was found on the way.",
+    },
+}
+
+
+@system(loss=one_of(("squared_hinge", "log_loss")), **OWN)
+class KernelClassifier(KernelMachine, WeightedClassifier):
+    """Kernel machine on a budget that finds its parameters itself.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from onkel import KernelClassifier
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = KernelClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> float(model.score(X[300:], y[300:])), round(model.held_out_score_, 2)
+    (1.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: int | str = 500,
+        loss: str = "squared_hinge",
+        gamma: float | str = "auto",
+        C: float | str = "auto",
+        scale: bool = True,
+        class_weight: dict | str | None = None,
+        memory_size: int = 10_000,
+        time_limit: float | None = None,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.loss = loss
+        self.gamma = gamma
+        self.C = C
+        self.scale = scale
+        self.class_weight = class_weight
+        self.memory_size = memory_size
+        self.time_limit = time_limit
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, calibrated on rows held out.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities of shape (n_samples, n_classes)
+            The likeliest class is the one that `predict` names.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] > 1:
+            return softmax(scores, axis=1)
+        if len(self.classes_) == 1:
+            return np.ones_like(scores)
+        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+
+    def _smooth_loss(self) -> Loss:
+        return losses.make(self.loss)
+
+    def _online_loss(self) -> Loss:
+        return losses.make("hinge")
+
+    def _score_of(self, error: float) -> float:
+        return 1.0 - error
+
+    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        merging = BSCAClassifier(
+            budget=budget,
+            gamma=gamma,
+            average=None,
+            max_iter=1,
+            n_jobs=self.n_jobs,
+            random_state=0,
+        )
+        weight = None if (task.weight == 1.0).all() else task.weight
+        return merging.fit(X, task.y, sample_weight=weight).support_vectors_
+
+    def _count_mistakes(self, answers: np.ndarray, y: np.ndarray) -> int:
+        if answers.shape[1] == 1:
+            return int(((answers[:, 0] > 0.0) != (y > 0.0)).sum())
+        return int((answers.argmax(axis=1) != y).sum())
+
+    def _index(self, y: np.ndarray) -> np.ndarray:
+        """Class numbers of targets."""
+        return y.copy() if len(self.classes_) > 2 else (y > 0.0).astype(np.float64)
+
+    def _is_enough(self, y: np.ndarray) -> bool:
+        """Whether every class has enough rows to hold some out."""
+        counts = np.bincount(y.astype(int), minlength=max(len(self.classes_), 2))
+        return bool(counts.min() >= 5)
+
+    def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
+        old = self.classes_
+        kept = super()._add_class(label, kept)
+        self._recent = self._recent.copy()
+        self._recent.relabel(np.searchsorted(self.classes_, old))
+        return kept
+
+
+@system(loss=one_of(("squared_error", "epsilon_insensitive")), **OWN)
+class KernelRegressor(KernelMachine, WeightedRegressor):
+    """Kernel machine on a budget for numbers, which finds its parameters itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import KernelRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = KernelRegressor(budget=50, random_state=0).fit(X[:300], y[:300])
+    >>> round(float(model.score(X[300:], y[300:])), 2)
+    1.0
+    """
+
+    is_regression = True
+
+    def __init__(
+        self,
+        *,
+        budget: int | str = 500,
+        loss: str = "squared_error",
+        epsilon: float = 0.1,
+        gamma: float | str = "auto",
+        C: float | str = "auto",
+        scale: bool = True,
+        memory_size: int = 10_000,
+        time_limit: float | None = None,
+        block_size: str | int = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.budget = budget
+        self.loss = loss
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.C = C
+        self.scale = scale
+        self.memory_size = memory_size
+        self.time_limit = time_limit
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _smooth_loss(self) -> Loss:
+        if self.loss == "squared_error":
+            return losses.make(self.loss)
+        return losses.make("smooth_tube", self.epsilon, smoothing=0.1)
+
+    def _online_loss(self) -> Loss:
+        return losses.make("epsilon_insensitive", self.epsilon)
+
+    def _score_of(self, error: float) -> float:
+        return 1.0 - error**2
+
+    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        merging = BSCARegressor(
+            budget=budget,
+            gamma=gamma,
+            average=None,
+            max_iter=1,
+            n_jobs=self.n_jobs,
+            random_state=0,
+        )
+        weight = None if (task.weight == 1.0).all() else task.weight
+        return merging.fit(X, task.y, sample_weight=weight).support_vectors_
+
+    def _count_mistakes(self, answers: np.ndarray, y: np.ndarray) -> int:
+        return 0
+
+    def _index(self, y: np.ndarray) -> np.ndarray:
+        return y.copy()
+
+    def _is_enough(self, y: np.ndarray) -> bool:
+        return True

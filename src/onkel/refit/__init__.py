@@ -1,0 +1,1 @@
+"""Re-fit: the best coefficients for given centres, a convex problem."""

@@ -1,0 +1,193 @@
+"""A kernel machine from rows and targets alone: gamma, C, centres, coefficients.
+
+1. gamma and C: trials with few centres on a sample of the rows (see `search`). More
+   rows bear a narrower kernel: gamma grows with the power `NARROWER` of their number.
+2. Centres for all rows but those held out, and coefficients for C and, as long as that
+   is better on the rows held out, larger ones.
+3. The score and the calibration, from the rows held out.
+4. The coefficients once more, now for all rows.
+
+Of few rows every one is held out once, so that steps 1 and 3 are cross-validation.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.refit.calibration import Line, calibrate
+from onkel.refit.held_out import Task, parts
+from onkel.refit.search import CS, Choice, Finder, Search, Trial
+
+# Rows and centres of a trial.
+SAMPLED = 6000
+FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
+NARROWER = 0.25
+# Step from one C to the next, once the centres are final, and how many.
+RISE, RISES = 4.0, 2
+# How exactly the coefficients are found.
+FINE = 1e-3
+# budget="auto": the first, and the share of the error that doubling it has to gain.
+SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
+
+
+class Machine(NamedTuple):
+    """What was found."""
+
+    points: np.ndarray  # shape (centres, features)
+    coef: np.ndarray  # shape (outputs, centres)
+    gamma: float
+    C: float
+    line: Line
+    error: float  # of the rows held out
+
+
+class Wish(NamedTuple):
+    """What is given; None for what is to be found."""
+
+    budget: int | None
+    gamma: float | None = None
+    C: float | None = None
+    time_limit: float | None = None
+    n_jobs: int = 1
+
+
+def choose(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    rng: np.random.Generator,
+) -> Choice:
+    """Find gamma and C, whichever is not given, on a sample."""
+    if wish.gamma is not None and wish.C is not None:
+        return Choice(wish.gamma, wish.C, np.nan)
+    n = len(task.y)
+    if n > SAMPLED:
+        sample = np.sort(rng.choice(n, SAMPLED, replace=False))
+        X, task = X[sample], task.part(sample)
+    tried = min(max(len(task.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
+    search = Search(
+        find,
+        X,
+        task,
+        parts(task, rng),
+        min(tried, wish.budget or tried),
+        CS if wish.C is None else (wish.C,),
+        wish.n_jobs,
+        int(rng.integers(2**32)),
+    )
+    if wish.gamma is not None:
+        search.judge(wish.gamma)
+        return search.tried[wish.gamma]
+    found = search.run(start)
+    return found._replace(gamma=found.gamma * (n / len(task.y)) ** NARROWER)
+
+
+def fit(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    rng: np.random.Generator,
+    announce: Callable[[str], None] = lambda text: None,
+) -> Machine:
+    """Fit a machine.
+
+    Parameters
+    ----------
+    find
+        Finds centres.
+    X, task
+        All rows, scaled.
+    wish
+        What is given.
+    start
+        A first guess at gamma.
+    rng
+        Of everything random.
+    announce
+        Is told what was done.
+    """
+    begun = time.perf_counter()
+    choice = choose(find, X, task, wish, start, rng)
+    announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
+    held_out, seed = parts(task, rng), int(rng.integers(2**32))
+
+    def with_budget(budget: int) -> Machine:
+        again = np.random.default_rng(seed)
+        machine = _with_budget(find, X, task, wish, choice, budget, held_out, again)
+        announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
+        return machine
+
+    if wish.budget is not None:
+        return with_budget(wish.budget)
+    best, budget, before = None, SMALLEST_BUDGET, 0.0
+    while True:
+        now = time.perf_counter()
+        machine = with_budget(budget)
+        took = time.perf_counter() - now
+        better = best is None or machine.error < best.error
+        enough = best is not None and machine.error > (1 - WORTHWHILE) * best.error
+        best = machine if better else best
+        budget *= 2
+        # Twice the centres take two to four times as long.
+        growth = min(max(took / before, 2.0), 4.0) if before else 3.0
+        ends = time.perf_counter() - begun + growth * took
+        before = took
+        if (
+            enough
+            or 2 * budget > len(task.y)
+            or (wish.time_limit is not None and ends > wish.time_limit)
+        ):
+            assert best is not None
+            return best
+
+
+def _with_budget(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    choice: Choice,
+    budget: int,
+    held_out: list[np.ndarray],
+    rng: np.random.Generator,
+) -> Machine:
+    gamma, C = choice.gamma, choice.C
+    trials = [
+        Trial(find, X, task, held, gamma, budget, wish.n_jobs, rng) for held in held_out
+    ]
+    best = np.inf
+    scores: list[np.ndarray] = []
+    for _ in range(1 if wish.C is not None else RISES):
+        found = [trial.solve(C, FINE) for trial in trials]
+        judged = zip(found, held_out, strict=True)
+        badness = float(np.mean([task.badness(f, held) for f, held in judged]))
+        if badness >= best:
+            C /= RISE
+            break
+        best, scores = badness, found
+        coef = [trial.coef for trial in trials]
+        C *= RISE
+    else:
+        C /= 1.0 if wish.C is not None else RISE
+    rows = np.concatenate(held_out)
+    known = np.concatenate(scores)
+    error = task.error(known, rows)
+    line = Line(1.0, np.zeros(1))
+    if not task.is_regression:
+        line = calibrate(task.part(rows), known)
+    if len(trials) == 1:
+        # The rows held out join; their kernel values are there already.
+        final, start = trials[0], coef[0]
+    else:
+        nobody = np.zeros(0, np.int64)
+        final = Trial(find, X, task, nobody, gamma, budget, wish.n_jobs, rng)
+        start = None
+    final.solver.weight = task.weight
+    solution = final.solver.solve(C, start, FINE)
+    return Machine(final.points, solution.coef, gamma, C, line, error)

@@ -1,0 +1,163 @@
+"""Search for gamma and C, on rows held out.
+
+A trial of one gamma finds centres and solves for a path of Cs, each beginning where the
+last one ended: kernel values are computed once for all of them. Gammas are tried by
+climbing: in steps of four, up or down, as long as that helps, and then once by two.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel import kernels
+from onkel.refit.held_out import Task
+from onkel.refit.solver import Solver
+from onkel.refit.values import Values
+
+# Where a search looks for C; it stops when two in a row are worse than the best.
+CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+PATIENCE = 2
+FARTHEST = 4.0**6
+# How exactly a trial is solved.
+ROUGH = 3e-3
+
+# Finds centres: rows, task, gamma, budget -> points.
+Finder = Callable[[Any, Task, float, int], np.ndarray]
+
+
+class Choice(NamedTuple):
+    """What a search has found."""
+
+    gamma: float
+    C: float
+    badness: float
+
+
+class Trial:
+    """One gamma, with part of the rows held out."""
+
+    def __init__(
+        self,
+        find: Finder,
+        X: Any,
+        task: Task,
+        held: np.ndarray,
+        gamma: float,
+        budget: int,
+        n_jobs: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.task, self.held = task, held
+        learnt = np.ones(len(task.y), bool)
+        learnt[held] = False
+        self.points = find(X[learnt], task.part(learnt), gamma, budget)
+        values = Values(kernels.make("rbf", gamma, 1, 0.0), X, self.points, n_jobs)
+        # Rows without weight change nothing, and get their scores on the way.
+        weight = np.where(learnt, task.weight, 0.0)
+        self.solver = Solver(values, task.loss, task.y, weight, task.outputs, rng)
+        self.coef: np.ndarray | None = None
+
+    def solve(self, C: float, tol: float = ROUGH) -> np.ndarray:
+        """Go on to another C; returns the scores of the rows held out."""
+        found = self.solver.solve(C, self.coef, tol)
+        self.coef = found.coef
+        return found.scores[self.held]
+
+    def badness(self, C: float) -> float:
+        """Go on to another C, and judge it."""
+        return self.task.badness(self.solve(C), self.held)
+
+
+def best_C(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
+    """Least mean badness along the path, and the C."""
+    best, chosen, worse = math.inf, Cs[0], 0
+    for C in Cs:
+        badness = float(np.mean([trial.badness(C) for trial in trials]))
+        if badness < best:
+            best, chosen, worse = badness, C, 0
+        else:
+            worse += 1
+            if worse == PATIENCE:
+                break
+    return best, chosen
+
+
+def climb(judge: Callable[[float], float], start: float) -> float:
+    """Return the best gamma found by climbing from a start."""
+    known: dict[float, float] = {}
+
+    def judged(gamma: float) -> float:
+        if gamma not in known:
+            known[gamma] = judge(gamma)
+        return known[gamma]
+
+    best = start
+    for factor in (4.0, 0.25):
+        while start / FARTHEST < best * factor < start * FARTHEST:
+            if judged(best * factor) >= judged(best):
+                break
+            best *= factor
+        if best != start:
+            break
+    return min((best, best * 2.0, best / 2.0), key=judged)
+
+
+class Search:
+    """A search for gamma and C on a sample of the rows.
+
+    Parameters
+    ----------
+    find
+        Finds centres.
+    X, task
+        The sample.
+    held_out
+        Rows to hold out, part by part.
+    budget
+        Centres of a trial.
+    Cs
+        Path of Cs, rising.
+    n_jobs, seed
+        Threads, and of everything random.
+    """
+
+    def __init__(
+        self,
+        find: Finder,
+        X: Any,
+        task: Task,
+        held_out: list[np.ndarray],
+        budget: int,
+        Cs: tuple[float, ...],
+        n_jobs: int,
+        seed: int,
+    ) -> None:
+        self.find, self.X, self.task, self.held_out = find, X, task, held_out
+        self.budget, self.Cs, self.n_jobs, self.seed = budget, Cs, n_jobs, seed
+        self.tried: dict[float, Choice] = {}
+
+    def judge(self, gamma: float) -> float:
+        """Badness of a gamma, with its best C."""
+        if gamma not in self.tried:
+            trials = [
+                Trial(
+                    self.find,
+                    self.X,
+                    self.task,
+                    held,
+                    gamma,
+                    self.budget,
+                    self.n_jobs,
+                    np.random.default_rng(self.seed),
+                )
+                for held in self.held_out
+            ]
+            badness, C = best_C(trials, self.Cs)
+            self.tried[gamma] = Choice(gamma, C, badness)
+        return self.tried[gamma].badness
+
+    def run(self, start: float) -> Choice:
+        """Climb from a start; returns the best."""
+        return self.tried[climb(self.judge, start)]

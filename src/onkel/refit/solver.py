@@ -1,0 +1,215 @@
+"""The convex problem of the re-fit, and how it is solved.
+
+    min_b  1/2 b' (G + nugget I) b + sum_i C_i l(f_i, y_i),    f = K b
+
+G has the kernel values of the centres with each other, K those of the rows with the
+centres. The nugget keeps coefficients of centres that are nearly alike from running
+away from each other, which single precision could not follow.
+
+L-BFGS with a preconditioner. Every step takes one pass over the kernel values, which
+gives the objective and its exact gradient. The preconditioner is the matrix of Newton's
+method, K' D K + G, D the curvatures of the loss at some point: for the squared error
+on all rows it is exact and one step does it; where rows become active or inactive, or
+where it was made of a part of the rows, L-BFGS makes up for the difference. It is made
+again while the active rows still change, of at most `SAMPLE` rows for each centre, and
+is shared by all classes.
+
+Products are in single precision, tile by tile, and added up in double precision. The
+diagonal of the preconditioner is lifted by what that loses; the gradient needs nothing
+of the kind, so the solution does not depend on it.
+"""
+
+import threading
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.blas import ssyrk
+
+from onkel.engine.learner import blas
+from onkel.engine.objective import differentiate
+from onkel.losses import Loss
+from onkel.refit.values import Values
+
+# Rows for each centre of which the preconditioner is made, and the fewest.
+SAMPLE = 8
+FEWEST_SAMPLED = 10_000
+# Share of the mean diagonal of G.
+NUGGET = 1e-5
+# Share of the mean diagonal, what single precision loses of a sum.
+LIFT = 1e-6
+# Pairs of steps and gradients that L-BFGS remembers.
+MEMORY = 10
+# A new preconditioner, if this share of all curvature has changed place.
+CHANGED = 0.2
+
+
+class Point(NamedTuple):
+    """Coefficients, and what one pass over the rows tells of them."""
+
+    coef: np.ndarray  # shape (outputs, centres)
+    scores: np.ndarray  # shape (rows, outputs)
+    curvatures: np.ndarray  # shape (rows,)
+    objective: float
+    gradient: np.ndarray  # shape (outputs, centres)
+
+
+class Solver:
+    """Finds the coefficients of given centres.
+
+    Parameters
+    ----------
+    values
+        Of the rows with the centres.
+    loss, y
+        The loss, and the targets as compiled code reads them.
+    weight
+        Of the rows, factors on C.
+    outputs
+        Number of scores of a row.
+    rng
+        Draws the rows of the preconditioner.
+    """
+
+    def __init__(
+        self,
+        values: Values,
+        loss: Loss,
+        y: np.ndarray,
+        weight: np.ndarray,
+        outputs: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.values, self.loss, self.outputs, self.rng = values, loss, outputs, rng
+        self.y, self.weight = y, weight
+        points = values.points.astype(np.float64)
+        gram = Values(values.kernel, points, points, 1, 0).exact(points)
+        self.nugget = NUGGET * float(gram.diagonal().mean())
+        gram[np.diag_indices_from(gram)] += self.nugget
+        self.gram = gram
+        self.passes = 0
+
+    def solve(
+        self,
+        C: float,
+        coef: np.ndarray | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+    ) -> Point:
+        """Minimise; `coef` is where to begin.
+
+        It stops when a step lowers the objective by less than the share `tol`.
+        """
+        if coef is None:
+            coef = np.zeros((self.outputs, len(self.gram)))
+        with blas().limit(limits=self.values.n_jobs):
+            return self._descend(C, coef, tol, max_iter)
+
+    def _descend(self, C: float, coef: np.ndarray, tol: float, max_iter: int) -> Point:
+        here = self._visit(coef, C)
+        factor, made_at = self._preconditioner(here.curvatures), here.curvatures
+        steps: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
+        for _ in range(max_iter):
+            moved = np.abs(here.curvatures - made_at).sum()
+            if moved > CHANGED * here.curvatures.sum():
+                factor, made_at = self._preconditioner(here.curvatures), here.curvatures
+                steps.clear()
+            direction = -_times_inverse(here.gradient, factor, steps)
+            there = self._search(here, direction, C)
+            if there is None:
+                break
+            gained = here.objective - there.objective
+            change = there.coef - here.coef
+            difference = there.gradient - here.gradient
+            if float((change * difference).sum()) > 0.0:
+                steps.append((change, difference))
+            here = there
+            if gained <= tol * abs(here.objective):
+                break
+        return here
+
+    def _search(self, here: Point, direction: np.ndarray, C: float) -> Point | None:
+        """Go in a direction, as far as that lowers the objective; None if not at all."""
+        slope = float((here.gradient * direction).sum())
+        length = 1.0
+        while length > 1e-3:
+            there = self._visit(here.coef + length * direction, C)
+            if there.objective <= here.objective + 1e-4 * length * slope:
+                return there
+            # Where the parabola through both points and the slope is lowest.
+            rise = there.objective - here.objective - length * slope
+            length *= min(max(-0.5 * slope * length / rise, 0.1), 0.5)
+        return None
+
+    def _visit(self, coef: np.ndarray, C: float) -> Point:
+        """One pass over the rows."""
+        rows, outputs = len(self.values), self.outputs
+        scores, slopes = np.empty((rows, outputs)), np.empty((rows, outputs))
+        curvatures = np.empty(rows)
+        smooth = coef @ self.gram
+        gradient, lost, lock = smooth.copy(), [0.0], threading.Lock()
+        coef32 = np.ascontiguousarray(coef.T, np.float32)
+
+        def task(part: slice, known: np.ndarray) -> None:
+            scores[part] = known @ coef32
+            total = differentiate(
+                self.loss,
+                scores[part],
+                self.y[part],
+                C * self.weight[part],
+                slopes[part],
+                curvatures[part],
+            )
+            pull = slopes[part].T.astype(np.float32) @ known
+            with lock:
+                lost[0] += total
+                np.add(gradient, pull, out=gradient)
+
+        self.values.each(task)
+        self.passes += 1
+        objective = 0.5 * float((coef * smooth).sum()) + lost[0]
+        return Point(coef, scores, curvatures, objective, gradient)
+
+    def _preconditioner(self, curvatures: np.ndarray) -> Any:
+        """Cholesky factor of K' D K + G, of some of the rows that have curvature."""
+        rows = np.flatnonzero(curvatures)
+        size = max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
+        total = curvatures[rows].sum()
+        if len(rows) > size:
+            rows = np.sort(self.rng.choice(rows, size, replace=False))
+        share = curvatures[rows].sum() / total if total > 0.0 else 1.0
+        matrix = np.zeros_like(self.gram, order="F")
+        lock = threading.Lock()
+
+        def task(part: np.ndarray, known: np.ndarray) -> None:
+            root = np.sqrt(curvatures[part] / share).astype(np.float32)
+            product = ssyrk(1.0, (known * root[:, np.newaxis]).T, lower=True)
+            with lock:
+                np.add(matrix, product, out=matrix)
+
+        self.values.each(task, rows)
+        matrix += self.gram
+        lift = LIFT * float(matrix.diagonal().mean())
+        while True:
+            matrix[np.diag_indices_from(matrix)] += lift
+            try:
+                return scipy.linalg.cho_factor(matrix, lower=True)
+            except np.linalg.LinAlgError:
+                lift *= 10.0
+
+
+def _times_inverse(
+    gradient: np.ndarray, factor: Any, steps: deque[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """L-BFGS: the inverse of the Hessian, as far as it is known, times the gradient."""
+    left, shares = gradient.copy(), []
+    for change, difference in reversed(steps):
+        share = float((change * left).sum() / (change * difference).sum())
+        left -= share * difference
+        shares.append(share)
+    found = scipy.linalg.cho_solve(factor, left.T).T
+    for (change, difference), share in zip(steps, reversed(shares), strict=True):
+        back = float((difference * found).sum() / (change * difference).sum())
+        found += (share - back) * change
+    return found
