@@ -19,7 +19,6 @@ from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._distances import squared_distances
 from onkel.kernels import Kernel
 from onkel.refit import machine
-from onkel.refit.calibration import Line
 from onkel.refit.held_out import Task
 from onkel.refit.machine import Machine, Wish
 from onkel.refit.reservoir import Reservoir
@@ -51,8 +50,8 @@ class KernelMachine(KernelEstimator):
         return self._answers(scores)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
-        """What scores mean: log-odds, or targets."""
-        return (self.slope_ * scores + self.intercept_).astype(scores.dtype)
+        """What scores stand for: in regression, targets were scaled."""
+        return scores
 
     # ---- scale
 
@@ -87,14 +86,9 @@ class KernelMachine(KernelEstimator):
         self._start = 1.0 / median if median > 0.0 else 1.0
         self.gamma_ = self._start if self.gamma == "auto" else float(self.gamma)
         self.C_ = 1.0 if self.C == "auto" else float(self.C)
-        self.slope_, self.intercept_ = 1.0, np.zeros(1)
         self.held_out_error_ = math.nan
-        if self.is_regression:
-            self.slope_, self.intercept_ = float(y.std()) or 1.0, np.array([y.mean()])
 
     def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
-        if self.is_regression:
-            y = (y - self.intercept_[0]) / self.slope_
         return Task(y, weight, outputs, self._smooth_loss(), self.is_regression)
 
     def _found(
@@ -116,9 +110,11 @@ class KernelMachine(KernelEstimator):
             self._find, rows, task, wish, self._start, rng, self._announce()
         )
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
-        if not self.is_regression:
-            self.slope_, self.intercept_ = found.line
+        self._take_slopes(found.slopes)
         return found
+
+    def _take_slopes(self, slopes: np.ndarray | None) -> None:
+        """Keep what makes probabilities of scores."""
 
     def _announce(self) -> Any:
         begun = time.perf_counter()
@@ -186,18 +182,14 @@ class KernelMachine(KernelEstimator):
         start = 0
         while start < len(y):
             head = self._learner.head
-            mistakes = int(head.mistakes)
             stop = min(len(y), start + max(self._next_refit - int(head.t), 1))
             part = slice(start, stop)
             task = self._task(y[part], weight[part], len(self._learner.model.coef))
             for scores in super()._learn(
                 self._learner, self._scaled(X[part]), task.y, weight[part], None, first
             ):
-                answers = self._answers(scores)
-                mistakes += self._count_mistakes(answers, y[start : start + len(scores)])
                 start += len(scores)
-                yield answers
-            self._learner.head.mistakes = mistakes
+                yield self._answers(scores)
             self._recent = self._recent.copy()
             self._recent.add(X[part], self._index(y[part]), weight[part])
             if self._learner.head.t >= self._next_refit:

@@ -52,7 +52,7 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
     def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
         """Say so if a constant would have served better, on some of the rows."""
         some = np.linspace(0, len(y) - 1, min(len(y), 1000)).astype(int)
-        errors = np.abs(self._learner.score(X[some], self._n_jobs())[:, 0] - y[some])
+        errors = np.abs(self.predict(X[some]) - y[some])
         constant = np.abs(y[some] - np.median(y[some]))
         if errors.mean() > constant.mean() > 0.0:
             warnings.warn(

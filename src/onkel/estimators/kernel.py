@@ -20,12 +20,11 @@ reservoir keeps the last memory_size rows, and whenever the rows seen have grown
 the machine is fitted to it anew: scale, gamma, C, centres and coefficients.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from onkel import losses
 from onkel.estimators._classifier import WeightedClassifier
@@ -34,6 +33,7 @@ from onkel.estimators._parameters import FROM_ONE, POSITIVE, TEXTS, one_of, syst
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.losses import Loss
+from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
 
 AUTO = StrOptions({"auto"})
@@ -64,6 +64,17 @@ OWN: dict[str, Any] = {
         "verbose": "Whether to print what was found on the way.",
     },
 }
+
+
+def merged(
+    merging: Any, X: Any, task: Task, gamma: float, budget: int, n_jobs: int | None
+) -> np.ndarray:
+    """Centres that one pass of a merging system leaves."""
+    merging.set_params(
+        budget=budget, gamma=gamma, average=None, max_iter=1, random_state=0
+    )
+    merging.set_params(n_jobs=n_jobs)._fit(X, task.y, task.weight, task.outputs)
+    return merging.support_vectors_
 
 
 @system(loss=one_of(("squared_hinge", "log_loss")), **OWN)
@@ -123,11 +134,12 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
             The likeliest class is the one that `predict` names.
         """
         scores = self._scores(X)
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
         if len(self.classes_) == 1:
             return np.ones_like(scores)
-        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+        odds = log_odds(scores, self.calibration_)
+        if odds.shape[1] > 1:
+            return softmax(odds, axis=1)
+        return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
 
     def _smooth_loss(self) -> Loss:
         return losses.make(self.loss)
@@ -138,22 +150,11 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
     def _score_of(self, error: float) -> float:
         return 1.0 - error
 
-    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
-        merging = BSCAClassifier(
-            budget=budget,
-            gamma=gamma,
-            average=None,
-            max_iter=1,
-            n_jobs=self.n_jobs,
-            random_state=0,
-        )
-        weight = None if (task.weight == 1.0).all() else task.weight
-        return merging.fit(X, task.y, sample_weight=weight).support_vectors_
+    def _take_slopes(self, slopes: np.ndarray | None) -> None:
+        self.calibration_ = slopes
 
-    def _count_mistakes(self, answers: np.ndarray, y: np.ndarray) -> int:
-        if answers.shape[1] == 1:
-            return int(((answers[:, 0] > 0.0) != (y > 0.0)).sum())
-        return int((answers.argmax(axis=1) != y).sum())
+    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        return merged(BSCAClassifier(), X, task, gamma, budget, self.n_jobs)
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         """Class numbers of targets."""
@@ -229,20 +230,21 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
     def _score_of(self, error: float) -> float:
         return 1.0 - error**2
 
-    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
-        merging = BSCARegressor(
-            budget=budget,
-            gamma=gamma,
-            average=None,
-            max_iter=1,
-            n_jobs=self.n_jobs,
-            random_state=0,
-        )
-        weight = None if (task.weight == 1.0).all() else task.weight
-        return merging.fit(X, task.y, sample_weight=weight).support_vectors_
+    def _guess(self, X: Any, y: np.ndarray) -> None:
+        super()._guess(X, y)
+        self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0
 
-    def _count_mistakes(self, answers: np.ndarray, y: np.ndarray) -> int:
-        return 0
+    def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
+        y = (y - self.target_mean_) / self.target_scale_
+        return super()._task(y, weight, outputs)
+
+    def _answers(self, scores: np.ndarray) -> np.ndarray:
+        return scores * scores.dtype.type(self.target_scale_) + scores.dtype.type(
+            self.target_mean_
+        )
+
+    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        return merged(BSCARegressor(), X, task, gamma, budget, self.n_jobs)
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy()

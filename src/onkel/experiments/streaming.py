@@ -575,7 +575,7 @@ def _section(name: str, records: Records) -> list[str]:
     ]
 
 
-SORTED = "Nobody beats the label of the row before: in this order the stream compares nothing."
+SORTED = "Nobody beats the label of the row before: this order compares nothing."
 INTRODUCTION = """\
 # Streams in the order of the file
 
@@ -591,15 +591,15 @@ that nobody has who reads a stream: their features are standardised with mean an
 standard deviation of the whole stream, and each runs through the stream three times:
 
 - *searched*: with the parameters that have the smallest progressive error on the first
-  {searched:,} rows, out of the race's gamma times 1/4, 1 and 4 and the papers' values of
-  alpha, C, eta0 and max_coef, as far as a system has them; perceptrons have none;
+  {searched:,} rows, out of the race's gamma times 1/4, 1 and 4 and the papers' values
+  of alpha, C, eta0 and max_coef, as far as a system has them; perceptrons have none;
 - *race's*: with parameters as in the races: gamma chosen on the first {gamma_rows:,}
   rows, alpha 1 over the rows of the whole stream;
 - *defaults*: with those of its class.
 
-*mistakes* is the smallest of the three, picked when all is over. It is what counts here,
-not *searched*: what suits the first rows need not suit the rest. On ijcnn1 they ask for
-a kernel so narrow that most systems do better with their defaults.
+*mistakes* is the smallest of the three, picked when all is over. It is what counts
+here, not *searched*: what suits the first rows need not suit the rest. On ijcnn1 they
+ask for a kernel so narrow that most systems do better with their defaults.
 
 Time is that of the processor, one thread, after a warm-up that loads what is compiled;
 other work ran on the machine. Every run has a process of its own. *growth*: the peak of

@@ -1,13 +1,15 @@
-"""Calibration: scores as log-odds, by a line through them.
+"""Calibration: log-odds from scores, by a bent line.
 
-    log-odds = slope * score + intercept
+    log-odds = g(score),    g(0) = 0, rising, with bends at -1, 0 and 1
 
-chosen so that rows held out are as likely as possible; of several classes all share
-the slope, and the probabilities are the softmax. Labels count as almost certain only,
-as in Platt's method, so that perfectly separated rows have a finite slope.
+chosen so that rows held out are as likely as possible. Two classes: what `predict` says
+is what is likelier, since g keeps the sign. More classes: all share g, the likelihood
+is that of the softmax, and since g rises the highest score is the likeliest class.
+Labels count as almost certain only, as in Platt's method, so that perfectly separated
+rows have a finite slope.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,42 +17,57 @@ from scipy.special import log_softmax
 
 from onkel.refit.held_out import Task
 
-
-class Line(NamedTuple):
-    """What makes answers of scores."""
-
-    slope: float
-    intercept: np.ndarray  # shape (outputs,)
+# g has one slope between each two of these.
+BENDS = (-np.inf, -1.0, 0.0, 1.0, np.inf)
+FLATTEST, STEEPEST = 1e-3, 1e3
 
 
-def calibrate(task: Task, scores: np.ndarray) -> Line:
-    """Fit the line to scores of rows that were held out."""
-    spread = float(np.abs(scores).mean()) or 1.0
+def pieces(scores: np.ndarray) -> np.ndarray:
+    """How far each score reaches into the parts of g; shape (*scores, parts).
+
+    Examples
+    --------
+    >>> pieces(np.array([1.5, -0.5])).tolist()
+    [[0.0, 0.0, 1.0, 0.5], [0.0, -0.5, 0.0, 0.0]]
+    """
+    low = np.minimum(scores + 1.0, 0.0)
+    high = np.maximum(scores - 1.0, 0.0)
+    middle = np.clip(scores, -1.0, 1.0)
+    return np.stack(
+        [low, np.minimum(middle, 0.0), np.maximum(middle, 0.0), high], axis=-1
+    )
+
+
+def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """g of the scores."""
+    return pieces(np.asarray(scores, np.float64)) @ slopes
+
+
+def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
+    """Slopes of g, from scores of rows that were held out."""
     classes = max(task.outputs, 2)
     index = task.y if task.outputs > 1 else (task.y > 0.0)
     truth = np.eye(classes)[index.astype(int)]
-    weight = task.weight / max(float(task.weight.mean()), 1e-300)
+    weight = task.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.
     sure = (counts + 1.0) / (counts + classes)
     target = np.where(truth > 0.0, sure, (1.0 - sure) / (classes - 1))
     target /= target.sum(axis=1, keepdims=True)
+    known = pieces(scores)
 
-    def columns(slope: float, intercept: np.ndarray) -> np.ndarray:
-        odds = slope / spread * scores + intercept
-        return np.column_stack([-odds / 2.0, odds / 2.0]) if classes == 2 else odds
-
-    def lost(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        odds = columns(parameters[0], parameters[1:])
+    def lost(slopes: np.ndarray) -> tuple[float, np.ndarray]:
+        odds = known @ slopes
+        if classes == 2:
+            odds = np.column_stack([-odds / 2.0, odds / 2.0])
         logs = log_softmax(odds, axis=1)
-        value = -float(weight @ (target * logs).sum(axis=1))
         pull = weight[:, np.newaxis] * (np.exp(logs) - target)
         if classes == 2:
             pull = (pull[:, 1:] - pull[:, :1]) / 2.0
-        slope = float((pull * scores).sum()) / spread
-        return value, np.concatenate([[slope], pull.sum(axis=0)])
+        value = -float(weight @ (target * logs).sum(axis=1))
+        return value, np.einsum("no,nop->p", pull, known)
 
-    start = np.concatenate([[1.0], np.zeros(task.outputs)])
-    bounds = [(1e-3, None)] + [(None, None)] * task.outputs
+    bounds = [(FLATTEST, STEEPEST)] * (len(BENDS) - 1)
+    start = np.full(len(bounds), 2.0)
     found: Any = minimize(lost, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return Line(float(found.x[0]) / spread, np.asarray(found.x[1:]))
+    return np.asarray(found.x)

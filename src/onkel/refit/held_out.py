@@ -12,7 +12,7 @@ FEW, PARTS = 6000, 3
 VERY_FEW, MORE_PARTS = 2000, 5
 SHARE, MOST = 0.2, 10_000
 # Weight of the loss beside the mistakes: it is smoother, and breaks their ties.
-SMOOTH = 0.05
+SMOOTH = 0.3
 
 
 class Task(NamedTuple):
@@ -56,8 +56,10 @@ class Task(NamedTuple):
         return error + SMOOTH * lost / max(float(weight.sum()), 1e-300)
 
 
-def parts(task: Task, rng: np.random.Generator) -> list[np.ndarray]:
-    """Rows to hold out, one part after another.
+def parts(
+    task: Task, rng: np.random.Generator, share: float = SHARE
+) -> list[np.ndarray]:
+    """Rows to hold out, one part after another: `share` of them if they are many.
 
     Every class keeps its share: rows are dealt out in the order of their labels.
     """
@@ -66,7 +68,7 @@ def parts(task: Task, rng: np.random.Generator) -> list[np.ndarray]:
     if not task.is_regression:
         order = order[np.argsort(task.y[order], kind="stable")]
     if n >= FEW:
-        every = max(round(1.0 / SHARE), -(-n // MOST))
-        return [np.sort(order[rng.integers(every) :: every])]
+        held = order[np.linspace(0, n - 1, min(round(share * n), MOST)).astype(int)]
+        return [np.sort(held)]
     count = min(PARTS if n >= VERY_FEW else MORE_PARTS, n)
     return [np.sort(order[start::count]) for start in range(count)]

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.refit.calibration import Line, calibrate
+from onkel.refit.calibration import calibrate
 from onkel.refit.held_out import Task, parts
 from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
-SAMPLED = 6000
+SAMPLED = 12_000
+# Share of them that is held out: scores are cheap, and few say little.
+HELD_OUT = 0.6
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
 NARROWER = 0.25
 # Step from one C to the next, once the centres are final, and how many.
@@ -39,7 +41,7 @@ class Machine(NamedTuple):
     coef: np.ndarray  # shape (outputs, centres)
     gamma: float
     C: float
-    line: Line
+    slopes: np.ndarray | None  # of the calibration, for classes
     error: float  # of the rows held out
 
 
@@ -73,7 +75,7 @@ def choose(
         find,
         X,
         task,
-        parts(task, rng),
+        parts(task, rng, HELD_OUT),
         min(tried, wish.budget or tried),
         CS if wish.C is None else (wish.C,),
         wish.n_jobs,
@@ -178,9 +180,7 @@ def _with_budget(
     rows = np.concatenate(held_out)
     known = np.concatenate(scores)
     error = task.error(known, rows)
-    line = Line(1.0, np.zeros(1))
-    if not task.is_regression:
-        line = calibrate(task.part(rows), known)
+    slopes = None if task.is_regression else calibrate(task.part(rows), known)
     if len(trials) == 1:
         # The rows held out join; their kernel values are there already.
         final, start = trials[0], coef[0]
@@ -190,4 +190,4 @@ def _with_budget(
         start = None
     final.solver.weight = task.weight
     solution = final.solver.solve(C, start, FINE)
-    return Machine(final.points, solution.coef, gamma, C, line, error)
+    return Machine(final.points, solution.coef, gamma, C, slopes, error)
