@@ -46,7 +46,9 @@ class KernelMachine(KernelEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        scores = self._learner.score(self._scaled(self._checked_rows(X)), self._n_jobs())
+        scores = self._learner.score(
+            self._scaled(self._checked_rows(X)), self._n_jobs()
+        )
         return self._answers(scores)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:

@@ -21,11 +21,11 @@ from onkel.refit.held_out import Task, parts
 from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
-SAMPLED = 12_000
+SAMPLED = 15_000
 # Share of them that is held out: scores are cheap, and few say little.
-HELD_OUT = 0.6
+HELD_OUT = 2.0 / 3.0
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
-NARROWER = 0.25
+NARROWER = 0.5
 # Step from one C to the next, once the centres are final, and how many.
 RISE, RISES = 4.0, 2
 # How exactly the coefficients are found.
@@ -85,7 +85,9 @@ def choose(
         search.judge(wish.gamma)
         return search.tried[wish.gamma]
     found = search.run(start)
-    return found._replace(gamma=found.gamma * (n / len(task.y)) ** NARROWER)
+    learnt = len(task.y) - len(search.held_out[0])
+    more = max(n - len(task.y), 0) / learnt + 1.0
+    return found._replace(gamma=found.gamma * more**NARROWER)
 
 
 def fit(

@@ -30,7 +30,9 @@ class Reservoir:
 
     def add(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """Take in rows, and let go of the oldest."""
-        self.kept.append((_taken(X[-self.size :]), y[-self.size :], weight[-self.size :]))
+        self.kept.append(
+            (_taken(X[-self.size :]), y[-self.size :], weight[-self.size :])
+        )
         while sum(len(y) for _, y, _ in self.kept[1:]) >= self.size:
             del self.kept[0]
         if len(self.kept) > MOST_CHUNKS:

@@ -19,6 +19,7 @@ diagonal of the preconditioner is lifted by what that loses; the gradient needs 
 of the kind, so the solution does not depend on it.
 """
 
+import copy
 import threading
 from collections import deque
 from typing import Any, NamedTuple
@@ -35,6 +36,8 @@ from onkel.refit.values import Values
 # Rows for each centre of which the preconditioner is made, and the fewest.
 SAMPLE = 8
 FEWEST_SAMPLED = 10_000
+# Times as many rows, from which on a solution for a sample is found first.
+MANY = 3
 # Share of the mean diagonal of G.
 NUGGET = 1e-5
 # Share of the mean diagonal, what single precision loses of a sum.
@@ -102,9 +105,25 @@ class Solver:
         It stops when a step lowers the objective by less than the share `tol`.
         """
         if coef is None:
-            coef = np.zeros((self.outputs, len(self.gram)))
+            coef = self._begin(C, tol)
         with blas().limit(limits=self.values.n_jobs):
             return self._descend(C, coef, tol, max_iter)
+
+    def _begin(self, C: float, tol: float) -> np.ndarray:
+        """Coefficients to begin with: of many rows, those that suit some of them."""
+        rows = np.flatnonzero(self.weight)
+        some = max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
+        if len(rows) < MANY * some:
+            return np.zeros((self.outputs, len(self.gram)))
+        share = len(rows) / some
+        rows = np.sort(self.rng.choice(rows, some, replace=False))
+        smaller = copy.copy(self)
+        values = self.values
+        smaller.values = Values(
+            values.kernel, values.X[rows], values.points, values.n_jobs
+        )
+        smaller.y, smaller.weight = self.y[rows], share * self.weight[rows]
+        return smaller.solve(C, None, tol).coef
 
     def _descend(self, C: float, coef: np.ndarray, tol: float, max_iter: int) -> Point:
         here = self._visit(coef, C)
