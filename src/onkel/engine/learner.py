@@ -28,8 +28,10 @@ from onkel.features import nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
+from onkel.inverse import repair
 from onkel.kernels import Kernel
 from onkel.rates import base
+from onkel.reads import Inverse
 from onkel.rows import Dense, Sparse, part
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
@@ -206,6 +208,13 @@ class Learner:
         self.model.birth[:size] = np.arange(size)
         self.model.label[:size] = coef.argmax(axis=0)
         self.model.coef[:, :size] = coef
+        if isinstance(self.model.reads, Inverse):
+            points = points.astype(np.float64)
+            norms = norms_of(self.plan.kernel, points)
+            gram = np.empty((size, size))
+            block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
+            self.model.reads.values[:size, :size] = gram
+            repair(self.model.reads, size)
 
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""

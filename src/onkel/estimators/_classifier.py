@@ -222,7 +222,7 @@ class OnlineClassifier(LabelClassifier):
             if start == stop:
                 continue
             if len(self.classes_) == 1:
-                self._learner.skip(stop - start)
+                self._pass_over(X[start:stop], None if weight is None else weight[start:stop])
                 chunks = iter([np.zeros((stop - start, 1), kept.dtype)])
             else:
                 targets = encode(y[start:stop], self.classes_)
@@ -234,6 +234,10 @@ class OnlineClassifier(LabelClassifier):
                 if keep_scores:
                     kept = np.concatenate([kept, scores])
         return kept
+
+    def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
+        """See rows while all have the same label, from which nothing can be learnt."""
+        self._learner.skip(X.shape[0])
 
     def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
         """Settle which labels are known before the first row of this call."""

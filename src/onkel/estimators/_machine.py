@@ -1,5 +1,6 @@
 """What KernelClassifier and KernelRegressor share: all but what they predict."""
 
+import copy
 import math
 import time
 from collections.abc import Iterator
@@ -10,13 +11,15 @@ import scipy.sparse
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from onkel import kernels, losses, rates, steps
+from onkel import kernels, rates, steps
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.merge import Merge
+from onkel.budget.inherit import Inherit
+from onkel.budget.remove import Remove
 from onkel.engine.learner import Learner
+from onkel.engine.mixture import mix
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
-from onkel.estimators._distances import squared_distances
+from onkel.estimators._distances import SOME_ROWS, squared_distances
 from onkel.kernels import Kernel
 from onkel.refit import machine
 from onkel.refit.held_out import Task
@@ -25,7 +28,14 @@ from onkel.refit.reservoir import Reservoir
 
 # Rows of a stream before the first re-fit, and the growth from one to the next.
 FIRST_REFIT, GROWTH = 256, 1.5
-# Most centres before the first re-fit, if nobody says how many.
+COUNTERS = ("t", "updates", "maintenance", "mistakes")
+# Share of the budget that is the quick learner's.
+QUICK = 0.5
+# Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
+LONGEST_STEP = 8.0
+# Rate at which the weights of the mixture learn, and the largest score they see.
+MIXING, LIMIT = 0.003, 2.0
+# Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
 
 
@@ -58,10 +68,15 @@ class KernelMachine(KernelEstimator):
     # ---- scale
 
     def _learn_scale(self, X: Any) -> None:
-        self.scaler_ = None
+        self.scaler_ = self._new_scaler(X)
         if self.scale:
-            is_sparse = scipy.sparse.issparse(X)
-            self.scaler_ = (MaxAbsScaler() if is_sparse else StandardScaler()).fit(X)
+            self.scaler_.fit(X)
+
+    def _new_scaler(self, X: Any) -> Any:
+        if not self.scale:
+            return None
+        scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else StandardScaler()
+        return scaler.set_output(transform="default")
 
     def _scaled(self, X: Any) -> Any:
         return X if self.scaler_ is None else self.scaler_.transform(X)
@@ -73,17 +88,17 @@ class KernelMachine(KernelEstimator):
         order, draws, _ = self._seeds()
         self._learn_scale(X)
         self._guess(X, y)
-        found = self._found(X, y, weight, outputs, order)
-        self._learner = self._learner_of(found, X, outputs, draws)
+        budget = None if self.budget == "auto" else int(self.budget)
+        found = self._found(X, y, weight, outputs, order, budget)
+        self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t = len(y)
-        self._recent = Reservoir(self.memory_size)
-        self._next_refit = math.ceil(GROWTH * len(y))
+        self._begin_stream(X, math.ceil(GROWTH * len(y)))
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
 
     def _guess(self, X: Any, y: np.ndarray) -> None:
         """Make a first guess at everything, from some rows."""
-        distances = squared_distances(self._scaled(X[:1000]))
+        distances = squared_distances(self._scaled(X[:SOME_ROWS]))
         median = float(np.median(distances)) if len(distances) else 0.0
         self._start = 1.0 / median if median > 0.0 else 1.0
         self.gamma_ = self._start if self.gamma == "auto" else float(self.gamma)
@@ -94,12 +109,18 @@ class KernelMachine(KernelEstimator):
         return Task(y, weight, outputs, self._smooth_loss(), self.is_regression)
 
     def _found(
-        self, X: Any, y: np.ndarray, weight: np.ndarray, outputs: int, rng: Any
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        outputs: int,
+        rng: np.random.Generator,
+        budget: int | None,
     ) -> Machine:
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
         wish = Wish(
-            None if self.budget == "auto" else int(self.budget),
+            budget,
             None if self.gamma == "auto" else float(self.gamma),
             None if self.C == "auto" else float(self.C),
             self.time_limit,
@@ -134,40 +155,56 @@ class KernelMachine(KernelEstimator):
         return kernels.make("rbf", self.gamma_, 1, 0.0)
 
     def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._online(AUTO_IN_A_STREAM if self.budget == "auto" else self.budget)
-
-    def _online(self, size: int) -> Recipe:
-        """How a row of a stream is learnt, with a model of that size."""
+        """How the quick learner learns a row; the other one never changes."""
         return Recipe(
             self._online_loss(),
             rates.constant(),
-            steps.passive_aggressive(self.C_),
-            Bernoulli(size, math.inf, UNLIMITED, Merge()),
+            steps.passive_aggressive(LONGEST_STEP),
+            Inherit(self._quick_size()),
         )
 
-    def _learner_of(
-        self, found: Machine, X: Any, outputs: int, draws: np.random.Generator
+    def _in_a_stream(self) -> int:
+        """Budget of a stream."""
+        return AUTO_IN_A_STREAM if self.budget == "auto" else int(self.budget)
+
+    def _quick_size(self) -> int:
+        """Part of the budget that is the quick learner's."""
+        return max(round(QUICK * self._in_a_stream()), 1)
+
+    def _fixed(
+        self, found: Machine | None, X: Any, outputs: int, draws: np.random.Generator
     ) -> Learner:
-        """Make a learner that goes on from a machine."""
-        given = 0 if self.budget == "auto" else self.budget
-        recipe = self._online(max(len(found.points), given))
-        learner = Learner(
-            self._plan(self._kernel(X), recipe),
-            recipe.budget,
-            outputs,
-            X.shape[1],
-            X.dtype,
-            draws,
-            recipe.window,
-        )
-        learner.adopt(found.points, found.coef)
+        """Make a learner that has what was found, or nothing."""
+        size = 1 if found is None else len(found.points)
+        plan = self._plan(self._kernel(X), self._recipe(None))
+        budget = Bernoulli(size, math.inf, UNLIMITED, Remove())
+        learner = Learner(plan, budget, outputs, X.shape[1], X.dtype, draws)
+        if found is not None:
+            learner.adopt(found.points, found.coef)
         return learner
 
-    def _look_at(self, X: Any) -> None:
+    def _quick_learner(self, gamma: float, X: Any, outputs: int) -> Learner:
+        kernel = kernels.make("rbf", gamma * self._start, 1, 0.0)
+        recipe = self._recipe(None)
+        plan, rng = self._plan(kernel, recipe), np.random.default_rng(0)
+        return Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, rng)
+
+    def _new_learner(
+        self, X: Any, outputs: int, n_rows: int | None
+    ) -> tuple[Learner, np.random.Generator]:
+        order, draws, _ = self._seeds()
         self._learn_scale(X)
         self._guess(X, np.zeros(1))
+        self._begin_stream(X, FIRST_REFIT)
+        return self._fixed(None, X, outputs, draws), order
+
+    def _begin_stream(self, X: Any, first: int) -> None:
         self._recent = Reservoir(self.memory_size)
-        self._next_refit = FIRST_REFIT
+        self._next_refit = first
+        self._scale_so_far = self._new_scaler(X) 
+        self._quick: Learner | None = None
+        self._quick_gamma = 1.0  # of it, in units of the first guess
+        self.mixture_ = np.ones(2)
 
     def _learn(
         self,
@@ -179,40 +216,116 @@ class KernelMachine(KernelEstimator):
         first: int = 0,
     ) -> Iterator[np.ndarray]:
         weight = np.ones(len(y)) if weight is None else weight
-        if self.is_regression and self._learner.head.t == 0:
-            self._guess(X, y[:1000])
-        start = 0
-        while start < len(y):
-            head = self._learner.head
-            stop = min(len(y), start + max(self._next_refit - int(head.t), 1))
+        if self._learner.head.t == 0:
+            self._guess(X, y[:SOME_ROWS])
+        for start, stop in self._until_refits(len(y)):
             part = slice(start, stop)
-            task = self._task(y[part], weight[part], len(self._learner.model.coef))
-            for scores in super()._learn(
-                self._learner, self._scaled(X[part]), task.y, weight[part], None, first
-            ):
-                start += len(scores)
-                yield self._answers(scores)
-            self._recent = self._recent.copy()
-            self._recent.add(X[part], self._index(y[part]), weight[part])
+            yield self._learn_part(X[part], y[part], weight[part], first + start)
+
+    def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        for start, stop in self._until_refits(X.shape[0]):
+            part = slice(start, stop)
+            self._take(X[part], np.zeros(stop - start), weight[part])
+
+    def _until_refits(self, rows: int) -> Iterator[tuple[int, int]]:
+        """Cut rows where a re-fit is due, and make it."""
+        start = 0
+        while start < rows:
+            due = max(self._next_refit - int(self._learner.head.t), 1)
+            stop = min(rows, start + due)
+            yield start, stop
             if self._learner.head.t >= self._next_refit:
                 self._refit_recent()
                 self._next_refit = math.ceil(GROWTH * self._learner.head.t)
-            first += stop - part.start
+            start = stop
+
+    def _learn_part(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, first: int
+    ) -> np.ndarray:
+        """Learn some rows; returns their answers before each was learnt."""
+        model, rows = self._learner.model, self._scaled(X)
+        outputs = len(model.coef)
+        task = self._task(y, weight, outputs)
+        if self._quick is None:
+            self._quick = self._quick_learner(self._quick_gamma, X, outputs)
+        scores = np.zeros((len(y), 2, outputs))
+        scores[:, 0] = self._learner.score(rows, self._n_jobs())
+        done = 0
+        rows = rows
+        for some in super()._learn(self._quick, rows, task.y, weight, None, first):
+            scores[done : done + len(some), 1] = some
+            done += len(some)
+        mixed = self._mixed(scores, task.y)
+        wrong = self._count_mistakes(mixed, task.y)
+        head, quick = self._learner.head, self._quick.head
+        head.mistakes += wrong
+        head.updates, head.maintenance = quick.updates, quick.maintenance
+        self._take(X, self._index(y), weight)
+        return self._answers(mixed.astype(self._dtype))
+
+    def _take(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        """Count rows, and keep them for the next re-fit."""
+        if self.scale:
+            self._scale_so_far = copy.deepcopy(self._scale_so_far).partial_fit(X)
+        self._learner.skip(len(y))
+        self._recent = self._recent.copy()
+        self._recent.add(X, y, weight)
+
+    def _mixed(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Mix the scores of both learners; the weights learn from y."""
+        out = np.empty((len(scores), scores.shape[2]))
+        self.mixture_ = self.mixture_.copy()
+        mix(self._mixture_loss(), scores, y, self.mixture_, MIXING, LIMIT, out)
+        return out
 
     def _refit_recent(self) -> None:
-        """Replace the model by one that is fitted to the recent rows."""
+        """Fit a machine to the recent rows.
+
+        While these are all rows so far, the scale is learnt anew as well, and the quick
+        learner sees them again, with the gamma that makes the fewest mistakes.
+        """
         X, y, weight = self._recent.rows()
-        learner = self._learner
-        outputs = len(learner.model.coef)
-        if not self._is_enough(y):
+        learner, outputs = self._learner, len(self._learner.model.coef)
+        if not self._is_enough(y, weight):
             return
-        rng = np.random.default_rng(learner.rng.integers(2**32))
-        self._learn_scale(X)
-        start = self._start
-        self._guess(X, y)
-        self._start = self.gamma_ if math.isnan(self.held_out_error_) else start
         targets = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
-        found = self._found(X, targets, weight, outputs, rng)
-        self._learner = self._learner_of(found, X, outputs, learner.rng)
-        for name in ("t", "updates", "maintenance", "mistakes"):
+        rng = np.random.default_rng(learner.rng.integers(2**32))
+        before, self.scaler_ = self.scaler_, self._scale_so_far
+        self._guess(X, y)
+        fixed = self._in_a_stream() - self._quick_size()
+        found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
+        self._learner = self._fixed(found, X, outputs, learner.rng)
+        for name in COUNTERS:
             setattr(self._learner.head, name, getattr(learner.head, name))
+        if learner.head.t <= self.memory_size:
+            self._replay(X, targets, weight)
+        else:
+            self._carry_over(before, X)
+
+    def _carry_over(self, before: Any, X: Any) -> None:
+        """Let the quick learner go on in another scale: move its centres there."""
+        quick = self._quick
+        if quick is None or before is None:
+            return
+        points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
+        moved = Learner(
+            quick.plan, quick.budget, len(quick.model.coef), *points.shape[1:], X.dtype,
+            quick.rng,
+        )
+        moved.adopt(points, quick.coef)
+        for name in COUNTERS:
+            setattr(moved.head, name, getattr(quick.head, name))
+        self._quick = moved
+
+    def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        outputs, rows = len(self._learner.model.coef), self._scaled(X)
+        task = self._task(y, weight, outputs)
+        tried = []
+        for factor in (0.5, 1.0, 2.0):
+            gamma = self._quick_gamma * factor
+            quick = self._quick_learner(gamma, X, outputs)
+            scores = list(super()._learn(quick, rows, task.y, weight))
+            error = task.error(np.concatenate(scores), np.arange(len(y)))
+            tried.append((error, gamma, quick))
+        _, self._quick_gamma, self._quick = min(tried, key=lambda entry: entry[:2])

@@ -36,6 +36,8 @@ from onkel.losses import Loss
 from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
 
+# Rows that a re-fit needs, of two classes each.
+ENOUGH = 5
 AUTO = StrOptions({"auto"})
 OWN: dict[str, Any] = {
     "budget": [AUTO, FROM_ONE],
@@ -160,10 +162,18 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         """Class numbers of targets."""
         return y.copy() if len(self.classes_) > 2 else (y > 0.0).astype(np.float64)
 
-    def _is_enough(self, y: np.ndarray) -> bool:
-        """Whether every class has enough rows to hold some out."""
-        counts = np.bincount(y.astype(int), minlength=max(len(self.classes_), 2))
-        return bool(counts.min() >= 5)
+    def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
+        """Whether two classes have enough rows to hold some out."""
+        counts = np.bincount(y[weight > 0.0].astype(int))
+        return int((counts >= ENOUGH).sum()) >= 2
+
+    def _mixture_loss(self) -> Loss:
+        return losses.make("log_loss")
+
+    def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
+        if scores.shape[1] == 1:
+            return int(((scores[:, 0] > 0.0) != (y > 0.0)).sum())
+        return int((scores.argmax(axis=1) != y).sum())
 
     def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
         old = self.classes_
@@ -249,5 +259,11 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy()
 
-    def _is_enough(self, y: np.ndarray) -> bool:
-        return True
+    def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
+        return int((weight > 0.0).sum()) >= ENOUGH
+
+    def _mixture_loss(self) -> Loss:
+        return losses.make("squared_error")
+
+    def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
+        return 0

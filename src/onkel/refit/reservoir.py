@@ -30,9 +30,12 @@ class Reservoir:
 
     def add(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """Take in rows, and let go of the oldest."""
-        self.kept.append(
-            (_taken(X[-self.size :]), y[-self.size :], weight[-self.size :])
-        )
+        if self.kept and isinstance(self.kept[0][0], tuple):
+            X = scipy.sparse.csr_array(X)
+        elif self.kept and scipy.sparse.issparse(X):
+            X = X.toarray()
+        last = slice(-self.size, None)
+        self.kept.append((_taken(X[last]), y[last], weight[last]))
         while sum(len(y) for _, y, _ in self.kept[1:]) >= self.size:
             del self.kept[0]
         if len(self.kept) > MOST_CHUNKS:

@@ -74,7 +74,7 @@ class Trial:
         return self.task.badness(self.solve(C), self.held)
 
 
-def best_C(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
+def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
     """Least mean badness along the path, and the C."""
     best, chosen, worse = math.inf, Cs[0], 0
     for C in Cs:
@@ -166,7 +166,7 @@ class Search:
                 )
                 for held in self.held_out
             ]
-            badness, C = best_C(trials, self.Cs)
+            badness, C = along_the_path(trials, self.Cs)
             self.tried[gamma] = Choice(gamma, C, badness)
         return self.tried[gamma].badness
 

@@ -30,7 +30,7 @@ from scipy.linalg.blas import ssyrk
 
 from onkel.engine.learner import blas
 from onkel.engine.objective import differentiate
-from onkel.losses import Loss
+from onkel.losses import Loss, smoothness
 from onkel.refit.values import Values
 
 # Rows for each centre of which the preconditioner is made, and the fewest.
@@ -149,7 +149,7 @@ class Solver:
         return here
 
     def _search(self, here: Point, direction: np.ndarray, C: float) -> Point | None:
-        """Go in a direction, as far as that lowers the objective; None if not at all."""
+        """Go in a direction while that lowers the objective; None if not at all."""
         slope = float((here.gradient * direction).sum())
         length = 1.0
         while length > 1e-3:
@@ -187,6 +187,9 @@ class Solver:
 
         self.values.each(task)
         self.passes += 1
+        # Where a loss is straight, the parabola above it has to do.
+        straight = (curvatures == 0.0) & (slopes != 0.0).any(axis=1)
+        curvatures[straight] = C * self.weight[straight] * smoothness(self.loss)
         objective = 0.5 * float((coef * smooth).sum()) + lost[0]
         return Point(coef, scores, curvatures, objective, gradient)
 

@@ -33,6 +33,8 @@ import onkel.estimators
 from onkel._version import __version__
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.estimators._machine import KernelMachine
+from onkel.storage.machines import check_machine
 from onkel.storage.shapes import check_learner, check_mapper
 from onkel.storage.tree import Reader, Writer
 from onkel.storage.whole_file import whole
@@ -43,8 +45,12 @@ FORMAT = 1
 DIGEST = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 BLANK = "0" * 64
 # What learning leaves in an estimator, besides public attributes with a final "_".
-PRIVATE = ("_learner", "_mapper", "_started_with", "_classes_given")
-PUBLIC = re.compile(r"[a-z][a-zA-Z0-9_]*_")
+PRIVATE = (
+    *("_learner", "_mapper", "_started_with", "_classes_given"),
+    *("_recent", "_start", "_next_refit", "_scale_so_far"),
+    *("_quick", "_quick_gamma", "_quick_scaler"),
+)
+PUBLIC = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 # Made anew when needed, or somebody else's.
 LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
 # What reading something else than a model may raise.
@@ -302,6 +308,8 @@ def _check(cls: type, fitted: dict[str, Any]) -> None:
             raise ValueError("it began with other parameters than it has")
         if fitted.get("_classes_given") not in (True, False, None):
             raise ValueError("its labels were neither given nor found")
+        if issubclass(cls, KernelMachine):
+            check_machine(fitted, learner)
     if "_mapper" in fitted:
         if not isinstance(mapper, Mapper):
             raise ValueError("its feature map is none")

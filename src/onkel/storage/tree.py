@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import onkel.budget
 import onkel.features
@@ -20,6 +21,7 @@ from onkel import averages, expansion, kernels, losses, rates, reads, steps
 from onkel.engine import dual, online, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.refit.reservoir import Reservoir
 
 _FOLDERS = [
     importlib.import_module(f"{package.__name__}.{found.name}")
@@ -49,10 +51,18 @@ NAMED = {name: cls for name, cls in _found(type).items() if hasattr(cls, "_field
 RECORDS = {
     name: dtype for name, dtype in _found(np.dtype).items() if dtype.names is not None
 }
+# What every scaler of scikit-learn has seen.
+SEEN = ("n_samples_seen_", "n_features_in_")
+SCALERS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "StandardScaler": (StandardScaler, ("mean_", "var_", "scale_", *SEEN)),
+    "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_", *SEEN)),
+}
 # Objects that are no tuples, and the parts of them that are kept.
 OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "Learner": (Learner, ("plan", "budget", "rng", "model")),
     "Mapper": (Mapper, ("mapping", "kernel", "points", "norms")),
+    "Reservoir": (Reservoir, ("size", "kept")),
+    **SCALERS,
 }
 NUMBERS = {
     np.dtype(name).str
@@ -108,7 +118,7 @@ class Writer:
         for name, (cls, parts) in OBJECTS.items():
             if type(value) is cls:
                 kept = [
-                    self.plain(getattr(value, part), f"{where}.{part}")
+                    self.plain(getattr(value, part, None), f"{where}.{part}")
                     for part in parts
                 ]
                 return {"object": name, "parts": kept}
@@ -230,7 +240,7 @@ class Reader:
             parts = [self.value(part, below) for part in plain["parts"]]
             made: Any = object.__new__(cls)
             made.__dict__.update(zip(names, parts, strict=True))
-            return made
+            return made if content not in SCALERS else _scaler(made)
         raise ValueError(f"{kind!r} is no kind of value")
 
     def _array(self, described: dict[str, Any]) -> np.ndarray:
@@ -265,6 +275,13 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
     rng = np.random.default_rng(0)
     rng.bit_generator.state = state
     return rng
+
+
+def _scaler(parts: Any) -> Any:
+    """Make a scaler as its constructor does, with what the other one has seen."""
+    made = type(parts)().set_output(transform="default")
+    made.__dict__.update({k: v for k, v in vars(parts).items() if v is not None})
+    return made
 
 
 def _random_state(state: dict[str, Any]) -> np.random.RandomState:
