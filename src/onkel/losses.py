@@ -39,6 +39,9 @@ LIPSCHITZ = (
     "epsilon_insensitive",
 )
 
+# Narrowest bend that takes the place of a kink.
+BEND = 0.01
+
 
 class Loss(NamedTuple):
     """A loss and its parameters; `make` is the constructor."""
@@ -160,6 +163,22 @@ def radius(loss: Loss, alpha: float, largest: float) -> float:
     if loss.kind == Kind.LOG_LOSS:
         return math.sqrt(2.0 * math.log(2.0) / alpha)
     return 1.0 / math.sqrt(alpha)
+
+
+def smoothed(loss: Loss) -> Loss:
+    """Return the loss, or if its slope jumps one like it whose slope does not.
+
+    Examples
+    --------
+    >>> Kind(smoothed(make("hinge")).kind).name
+    'SQUARED_HINGE'
+    """
+    if loss.kind == Kind.HINGE:
+        return make("squared_hinge")
+    if loss.kind in (Kind.ABSOLUTE_ERROR, Kind.EPSILON_INSENSITIVE):
+        epsilon = loss.epsilon if loss.kind == Kind.EPSILON_INSENSITIVE else 0.0
+        return make("smooth_tube", epsilon, smoothing=max(epsilon, BEND))
+    return loss
 
 
 def lipschitz(loss: Loss) -> float:

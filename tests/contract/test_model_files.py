@@ -72,6 +72,38 @@ def test_a_loaded_batch_model_answers_with_the_same_bits(
     np.testing.assert_array_equal(same.predict(X), model.predict(X))
 
 
+MACHINES = {"machine": CLASSIFIERS["rbp"], "machine-r": REGRESSORS["rbp-r"]}
+
+
+def machine(name: str, classes: int = 2, count: int = 500) -> Any:
+    """A kernel machine that re-fits a few times, and rows for it."""
+    X, y = data(MACHINES[name], count, classes=classes)
+    cls = onkel.KernelRegressor if name.endswith("-r") else onkel.KernelClassifier
+    return cls(budget=15, gamma=0.5, C=1.0, random_state=0), X, y
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize(
+    ("name", "classes"), [("machine", 2), ("machine", 4), ("machine-r", 2)]
+)
+def test_a_loaded_machine_goes_on_with_the_same_bits(
+    name: str, classes: int, scale: bool, form: Any, tmp_path: Path
+) -> None:
+    model, X, y = machine(name, classes)
+    X = form(X)
+    model.set_params(scale=scale).fit(X[:100], y[:100])
+    goes_on_alike(through_a_file(model, tmp_path), model, X[100:], y[100:])
+    model, _, _ = machine(name, classes)
+    model.set_params(scale=scale)
+    # Before the first re-fit, and after it.
+    for start, stop in ((0, 150), (150, 300)):
+        model.partial_fit(X[start:stop], y[start:stop])
+        same = through_a_file(model, tmp_path)
+        np.testing.assert_array_equal(same.predict(X[:50]), model.predict(X[:50]))
+        goes_on_alike(same, model, X[stop : stop + 150], y[stop : stop + 150])
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -321,6 +353,114 @@ def test_a_forgery_that_makes_no_sense_is_refused(
     change: Any, content: bytes, tmp_path: Path
 ) -> None:
     refused(forged(content, change), tmp_path)
+
+
+@pytest.fixture(scope="module", params=["dense", "csr"])
+def machines(request: Any, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A model file of a kernel machine."""
+    path = tmp_path_factory.mktemp("model") / "model.onkel"
+    model, X, y = machine("machine")
+    X = scipy.sparse.csr_array(X) if request.param == "csr" else X
+    onkel.save(model.partial_fit(X[:300], y[:300]), path)
+    return path.read_bytes()
+
+
+def test_an_unchanged_machine_is_accepted(machines: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "same.onkel"
+    path.write_bytes(forged(machines, lambda model, arrays, metadata: None))
+    assert onkel.load(path).t_ == 300
+
+
+def first_rows(model: Any) -> list[Any]:
+    """Rows, targets and weights of the first chunk that was kept."""
+    return model["fitted"]["_recent"]["parts"][1]["list"][0]["tuple"]
+
+
+def arrays_of(plain: Any) -> list[str]:
+    parts = plain["tuple"] if "tuple" in plain else [plain]
+    return [f"model.{part['array']}" for part in parts if isinstance(part, dict)]
+
+
+def shorter(arrays: Any, name: str) -> None:
+    arrays[name] = arrays[name][:-1].copy()
+
+
+def fewer_targets(model: Any, arrays: Any, metadata: Any) -> None:
+    shorter(arrays, *arrays_of(first_rows(model)[1]))
+
+
+def fewer_weights(model: Any, arrays: Any, metadata: Any) -> None:
+    shorter(arrays, *arrays_of(first_rows(model)[2]))
+
+
+def negative_weight(model: Any, arrays: Any, metadata: Any) -> None:
+    arrays[arrays_of(first_rows(model)[2])[0]][0] = -1.0
+
+
+def unknown_class(model: Any, arrays: Any, metadata: Any) -> None:
+    arrays[arrays_of(first_rows(model)[1])[0]][0] = 2.0
+
+
+def fewer_rows(model: Any, arrays: Any, metadata: Any) -> None:
+    shorter(arrays, arrays_of(first_rows(model)[0])[0])
+
+
+def infinite_row(model: Any, arrays: Any, metadata: Any) -> None:
+    arrays[arrays_of(first_rows(model)[0])[0]].flat[0] = np.inf
+
+
+def strange_columns(model: Any, arrays: Any, metadata: Any) -> None:
+    names = arrays_of(first_rows(model)[0])
+    if len(names) == 1:  # dense
+        arrays[names[0]] = arrays[names[0]].T.copy()
+    else:
+        arrays[names[1]][0] = 10**6
+
+
+def no_rows(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["_recent"] = None
+
+
+def no_next_refit(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["_next_refit"] = "soon"
+
+
+def no_gamma(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["gamma_"] = -1.0
+
+
+def another_scaler(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["scaler_"]["object"] = "PowerTransformer"
+
+
+def rows_for_a_scaler(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["scaler_"] = model["fitted"]["_recent"]
+
+
+def wider_scaler(model: Any, arrays: Any, metadata: Any) -> None:
+    name = arrays_of(model["fitted"]["scaler_"]["parts"][0])[0]
+    arrays[name] = np.append(arrays[name], 1.0)
+
+
+def no_scale(model: Any, arrays: Any, metadata: Any) -> None:
+    for part in model["fitted"]["scaler_"]["parts"]:
+        if isinstance(part, dict) and "array" in part:
+            arrays[f"model.{part['array']}"][...] = 0.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(fewer_targets, fewer_weights, negative_weight, unknown_class, fewer_rows),
+        *(infinite_row, strange_columns, no_rows, no_next_refit, no_gamma),
+        *(another_scaler, rows_for_a_scaler, wider_scaler, no_scale),
+    ],
+    ids=lambda change: change.__name__,
+)
+def test_a_forged_machine_is_refused(
+    change: Any, machines: bytes, tmp_path: Path
+) -> None:
+    refused(forged(machines, change), tmp_path)
 
 
 def test_a_place_outside_of_a_random_state_is_refused(tmp_path: Path) -> None:

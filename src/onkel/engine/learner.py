@@ -16,7 +16,7 @@ import scipy.sparse
 from threadpoolctl import ThreadpoolController
 
 from onkel import kernels
-from onkel.averages import Whole, Window, roomy
+from onkel.averages import Mean, Whole, Window, roomy
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
 from onkel.engine import block, passes, threads
@@ -31,7 +31,7 @@ from onkel.features.nystrom import Nystrom
 from onkel.inverse import repair
 from onkel.kernels import Kernel
 from onkel.rates import base
-from onkel.reads import Inverse
+from onkel.reads import Gram, Inverse
 from onkel.rows import Dense, Sparse, part
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
@@ -215,6 +215,17 @@ class Learner:
             block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
             self.model.reads.values[:size, :size] = gram
             repair(self.model.reads, size)
+
+    def replace(self, coef: np.ndarray) -> None:
+        """Give all centres other coefficients; an average begins anew from these."""
+        model, size = self.model, int(self.head.count)
+        model.coef[:, :size] = coef / self.scale
+        if isinstance(model.average, Mean):
+            model.average.restart()
+        if isinstance(model.reads, Gram):
+            known = model.coef[:, :size] @ model.reads.values[:size, :size]
+            model.reads.scores[:, :size] = known
+            self.head.norm2 = float((model.coef[:, :size] * known).sum())
 
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""

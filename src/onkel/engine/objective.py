@@ -1,7 +1,6 @@
 """What monitoring and the re-fit compute from the scores of all rows."""
 
 import math
-
 from typing import Any
 
 import numpy as np

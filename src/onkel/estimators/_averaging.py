@@ -12,6 +12,11 @@ def window_of(estimator: Any, n_rows: int | None) -> Window | None:
     `n_rows` is None in a stream, which has no last half.
     """
     whole = getattr(estimator, "average_exact", False)
+    if whole and getattr(estimator, "refit", False):
+        raise ValueError(
+            "average_exact=True keeps centres that refit=True could not give "
+            "coefficients to: choose one of them"
+        )
     if estimator.average is None:
         if whole:
             raise ValueError(

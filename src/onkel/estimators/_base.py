@@ -17,8 +17,10 @@ from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.features.absent import Absent
 from onkel.kernels import Kernel
-from onkel.losses import Loss
+from onkel.losses import Loss, smoothed
 from onkel.rates import Rate
+from onkel.refit.solver import Solver
+from onkel.refit.values import Values
 from onkel.steps import Step
 
 # Parameters that say how to run, not what to learn.
@@ -98,13 +100,15 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     # ---- checks
 
+    def _learners(self) -> list[Learner]:
+        """All that learn; none before fit."""
+        return [self._learner] if hasattr(self, "_learner") else []
+
     def _snapshot(self) -> Any:
-        learner: Learner | None = self.__dict__.get("_learner")
-        return None if learner is None else (learner, learner.snapshot())
+        return [(learner, learner.snapshot()) for learner in self._learners()]
 
     def _restore(self, state: Any) -> None:
-        if state is not None:
-            learner, before = state
+        for learner, before in state:
             learner.restore(before)
 
     def _learning_parameters(self) -> dict[str, Any]:
@@ -210,7 +214,22 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
                     monitor.record()
                 if progress.end_pass():
                     break
+        if getattr(self, "refit", False):
+            self._refit(learner, X, y, weight, 1.0 / (self.alpha * len(y)))
         self._keep(learner, progress.done, monitor)
+
+    def _refit(
+        self, learner: Learner, X: Any, y: np.ndarray, weight: Any, C: float
+    ) -> None:
+        """Give the centres the coefficients that suit all rows best."""
+        if learner.size == 0:
+            return
+        weight = np.ones(len(y)) if weight is None else weight
+        values = Values(learner.plan.kernel, X, learner.points, self._n_jobs())
+        loss, outputs = smoothed(learner.plan.loss), len(learner.model.coef)
+        rng = np.random.default_rng(0)
+        solver = Solver(values, loss, y, weight, outputs, rng)
+        learner.replace(solver.solve(C, learner.coef.astype(np.float64)).coef)
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""

@@ -222,7 +222,9 @@ class OnlineClassifier(LabelClassifier):
             if start == stop:
                 continue
             if len(self.classes_) == 1:
-                self._pass_over(X[start:stop], None if weight is None else weight[start:stop])
+                self._pass_over(
+                    X[start:stop], None if weight is None else weight[start:stop]
+                )
                 chunks = iter([np.zeros((stop - start, 1), kept.dtype)])
             else:
                 targets = encode(y[start:stop], self.classes_)
@@ -285,16 +287,16 @@ class OnlineClassifier(LabelClassifier):
         if len(self.classes_) < 3:
             return kept
         position = np.searchsorted(self.classes_, old)
-        model = self._learner.model
         if len(old) == 2:
             matrix = np.zeros((3, 1))
             matrix[position, 0] = -0.5, 0.5
-            labels = position[(model.coef[0] > 0).astype(int)]
         else:
             matrix = np.zeros((len(self.classes_), len(old)))
             matrix[position, np.arange(len(old))] = 1.0
-            labels = position[model.label]
-        self._learner.relabel(matrix, labels)
+        for learner in self._learners():
+            model = learner.model
+            known = (model.coef[0] > 0).astype(int) if len(old) == 2 else model.label
+            learner.relabel(matrix, position[known])
         return (kept @ matrix.T).astype(kept.dtype)
 
 

@@ -81,6 +81,8 @@ class DualEstimator(KernelEstimator):
                 if stopped or abs(now - before) < self.tol * abs(now):
                     break
                 before = now
+        if self.refit:
+            self._refit(learner, X, y, weight, self.C)
         self.dual_variables_ = plan.dual
         # What only learning needs is as large as the data.
         none = np.zeros(0)

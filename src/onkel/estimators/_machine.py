@@ -3,6 +3,7 @@
 import copy
 import math
 import time
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,14 +28,14 @@ from onkel.refit.machine import Machine, Wish
 from onkel.refit.reservoir import Reservoir
 
 # Rows of a stream before the first re-fit, and the growth from one to the next.
-FIRST_REFIT, GROWTH = 256, 1.5
+FIRST_REFIT, GROWTH = 256, 1.3
 COUNTERS = ("t", "updates", "maintenance", "mistakes")
 # Share of the budget that is the quick learner's.
-QUICK = 0.5
+QUICK = 0.7
 # Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # Rate at which the weights of the mixture learn, and the largest score they see.
-MIXING, LIMIT = 0.003, 2.0
+MIXING, LIMIT = 0.01, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
 
@@ -51,8 +52,19 @@ class KernelMachine(KernelEstimator):
         """Accuracy, or R^2, on rows that were held out; the model's own estimate."""
         return self._score_of(self.held_out_error_)
 
+    @abstractmethod
     def _score_of(self, error: float) -> float:
-        raise NotImplementedError
+        """Score that an error on rows held out amounts to."""
+
+    @property
+    def model_size_(self) -> int:
+        """Number of centres, in a stream of both learners."""
+        quick = self.__dict__.get("_quick")
+        return self._fitted().size + (0 if quick is None else quick.size)
+
+    def _learners(self) -> list[Learner]:
+        quick = self.__dict__.get("_quick")
+        return super()._learners() + ([] if quick is None else [quick])
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -92,7 +104,7 @@ class KernelMachine(KernelEstimator):
         found = self._found(X, y, weight, outputs, order, budget)
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t = len(y)
-        self._begin_stream(X, math.ceil(GROWTH * len(y)))
+        self._begin_stream(X, math.ceil(GROWTH * len(y)), self._first_weights())
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
 
@@ -195,16 +207,16 @@ class KernelMachine(KernelEstimator):
         order, draws, _ = self._seeds()
         self._learn_scale(X)
         self._guess(X, np.zeros(1))
-        self._begin_stream(X, FIRST_REFIT)
+        self._begin_stream(X, FIRST_REFIT, np.ones(2))
         return self._fixed(None, X, outputs, draws), order
 
-    def _begin_stream(self, X: Any, first: int) -> None:
+    def _begin_stream(self, X: Any, first: int, weights: np.ndarray) -> None:
         self._recent = Reservoir(self.memory_size)
         self._next_refit = first
-        self._scale_so_far = self._new_scaler(X) 
+        self._scale_so_far = self._new_scaler(X)
         self._quick: Learner | None = None
         self._quick_gamma = 1.0  # of it, in units of the first guess
-        self.mixture_ = np.ones(2)
+        self.mixture_ = weights
 
     def _learn(
         self,
@@ -239,6 +251,10 @@ class KernelMachine(KernelEstimator):
                 self._refit_recent()
                 self._next_refit = math.ceil(GROWTH * self._learner.head.t)
             start = stop
+
+    @abstractmethod
+    def _first_weights(self) -> np.ndarray:
+        """Weights of the fixed and the quick learner, before any were learnt."""
 
     def _learn_part(
         self, X: Any, y: np.ndarray, weight: np.ndarray, first: int
@@ -295,6 +311,8 @@ class KernelMachine(KernelEstimator):
         self._guess(X, y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
+        if learner.size == 0:
+            self.mixture_ = self._first_weights()
         self._learner = self._fixed(found, X, outputs, learner.rng)
         for name in COUNTERS:
             setattr(self._learner.head, name, getattr(learner.head, name))
@@ -310,7 +328,11 @@ class KernelMachine(KernelEstimator):
             return
         points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
         moved = Learner(
-            quick.plan, quick.budget, len(quick.model.coef), *points.shape[1:], X.dtype,
+            quick.plan,
+            quick.budget,
+            len(quick.model.coef),
+            points.shape[1],
+            X.dtype,
             quick.rng,
         )
         moved.adopt(points, quick.coef)

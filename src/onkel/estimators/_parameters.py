@@ -67,6 +67,7 @@ RANGES: dict[str, list[Any]] = {
     "projection_threshold": [NOT_NEGATIVE],
     "random_state": ["random_state"],
     "rank": [FROM_ONE, None],
+    "refit": ["boolean"],
     "reset": ["boolean"],
     "sampling": [StrOptions({"uniform", "weighted"})],
     "selection": [StrOptions({"permutation", "uniform", "acf"})],
@@ -213,6 +214,11 @@ TEXTS = {
     ),
     "random_state": "Seed of the order of rows in fit and of the system's draws.",
     "rank": "Number of Nystrom features, at most the budget; None for a fifth of it.",
+    "refit": (
+        "Whether fit ends with the coefficients that suit all rows best, given the "
+        "centres: a convex problem. A loss with a kink is smoothed for it, the hinge "
+        "to the squared hinge; several classes are one against the rest each."
+    ),
     "reset": "Whether the model goes back to that mean at a checkpoint.",
     "sampling": '"uniform" (BOGD) or "weighted" (BOGD++).',
     "selection": (

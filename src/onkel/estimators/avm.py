@@ -174,6 +174,7 @@ class AVMClassifier(Covering, LossClassifier):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        refit: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -200,6 +201,7 @@ class AVMClassifier(Covering, LossClassifier):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.refit = refit
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -250,6 +252,7 @@ class AVMRegressor(Covering, WeightedRegressor):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        refit: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -275,6 +278,7 @@ class AVMRegressor(Covering, WeightedRegressor):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.refit = refit
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -108,6 +108,7 @@ class BSCAClassifier(BatchClassifier, DualEstimator):
         coef0: float = 1.0,
         max_iter: int = 20,
         tol: float = 1e-3,
+        refit: bool = False,
         monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
@@ -129,6 +130,7 @@ class BSCAClassifier(BatchClassifier, DualEstimator):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.tol = tol
+        self.refit = refit
         self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs
@@ -173,6 +175,7 @@ class BSCARegressor(BatchRegressor, DualEstimator):
         coef0: float = 1.0,
         max_iter: int = 20,
         tol: float = 1e-3,
+        refit: bool = False,
         monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
@@ -194,6 +197,7 @@ class BSCARegressor(BatchRegressor, DualEstimator):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.tol = tol
+        self.refit = refit
         self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs

@@ -112,6 +112,7 @@ class BSGDClassifier(LossClassifier):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        refit: bool = False,
         monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
@@ -137,6 +138,7 @@ class BSGDClassifier(LossClassifier):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.refit = refit
         self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs
@@ -192,6 +194,7 @@ class BSGDRegressor(WeightedRegressor):
         coef0: float = 1.0,
         max_iter: int = 1,
         shuffle: bool = True,
+        refit: bool = False,
         monitor: bool = False,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
@@ -216,6 +219,7 @@ class BSGDRegressor(WeightedRegressor):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.refit = refit
         self.monitor = monitor
         self.block_size = block_size
         self.n_jobs = n_jobs

@@ -20,11 +20,12 @@ reservoir keeps the last memory_size rows, and whenever the rows seen have grown
 the machine is fitted to it anew: scale, gamma, C, centres and coefficients.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from onkel import losses
 from onkel.estimators._classifier import WeightedClassifier
@@ -38,11 +39,13 @@ from onkel.refit.held_out import Task
 
 # Rows that a re-fit needs, of two classes each.
 ENOUGH = 5
+# Beyond this nothing is left of the regulariser.
+LARGEST_C = 1e10
 AUTO = StrOptions({"auto"})
 OWN: dict[str, Any] = {
     "budget": [AUTO, FROM_ONE],
     "gamma": [AUTO, POSITIVE],
-    "C": [AUTO, POSITIVE],
+    "C": [AUTO, Interval(Real, 0, LARGEST_C, closed="right")],
     "scale": ["boolean"],
     "time_limit": [POSITIVE, None],
     "texts": TEXTS
@@ -138,7 +141,10 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         scores = self._scores(X)
         if len(self.classes_) == 1:
             return np.ones_like(scores)
-        odds = log_odds(scores, self.calibration_)
+        # What a stream mixes are log-odds already.
+        odds = scores
+        if self._quick is None:
+            odds = log_odds(scores, self.calibration_)
         if odds.shape[1] > 1:
             return softmax(odds, axis=1)
         return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
@@ -152,8 +158,13 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
     def _score_of(self, error: float) -> float:
         return 1.0 - error
 
-    def _take_slopes(self, slopes: np.ndarray | None) -> None:
+    def _take_slopes(self, slopes: Any) -> None:
         self.calibration_ = slopes
+
+    def _first_weights(self) -> np.ndarray:
+        # The log-odds of a fitted model, so that learning goes on from these.
+        known = self.__dict__.get("calibration_")
+        return np.array([1.0 if known is None else known[1:3].mean(), 1.0])
 
     def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
         return merged(BSCAClassifier(), X, task, gamma, budget, self.n_jobs)
@@ -249,9 +260,10 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         return super()._task(y, weight, outputs)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
-        return scores * scores.dtype.type(self.target_scale_) + scores.dtype.type(
-            self.target_mean_
-        )
+        return scores.astype(np.float64) * self.target_scale_ + self.target_mean_
+
+    def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
+        """Say nothing: a constant is among what was tried."""
 
     def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
         return merged(BSCARegressor(), X, task, gamma, budget, self.n_jobs)
@@ -264,6 +276,9 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
 
     def _mixture_loss(self) -> Loss:
         return losses.make("squared_error")
+
+    def _first_weights(self) -> np.ndarray:
+        return np.array([1.0, 0.0])
 
     def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
         return 0

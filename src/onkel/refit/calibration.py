@@ -20,6 +20,8 @@ from onkel.refit.held_out import Task
 # g has one slope between each two of these.
 BENDS = (-np.inf, -1.0, 0.0, 1.0, np.inf)
 FLATTEST, STEEPEST = 1e-3, 1e3
+# Where the search for slopes begins, and ends without rows.
+UNCALIBRATED = np.full(len(BENDS) - 1, 2.0)
 
 
 def pieces(scores: np.ndarray) -> np.ndarray:
@@ -39,7 +41,7 @@ def pieces(scores: np.ndarray) -> np.ndarray:
 
 
 def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """g of the scores."""
+    """G of the scores."""
     return pieces(np.asarray(scores, np.float64)) @ slopes
 
 
@@ -68,6 +70,7 @@ def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
         return value, np.einsum("no,nop->p", pull, known)
 
     bounds = [(FLATTEST, STEEPEST)] * (len(BENDS) - 1)
-    start = np.full(len(bounds), 2.0)
-    found: Any = minimize(lost, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found: Any = minimize(
+        lost, UNCALIBRATED, jac=True, method="L-BFGS-B", bounds=bounds
+    )
     return np.asarray(found.x)

@@ -1,6 +1,6 @@
 """Which rows are held out, and what they say of a model."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

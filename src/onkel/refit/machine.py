@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.refit.calibration import calibrate
+from onkel.refit.calibration import UNCALIBRATED, calibrate
 from onkel.refit.held_out import Task, parts
 from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
@@ -26,6 +26,8 @@ SAMPLED = 15_000
 HELD_OUT = 2.0 / 3.0
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
 NARROWER = 0.5
+# With fewer rows nothing can be held out.
+TOO_FEW = 10
 # Step from one C to the next, once the centres are final, and how many.
 RISE, RISES = 4.0, 2
 # How exactly the coefficients are found.
@@ -64,9 +66,9 @@ def choose(
     rng: np.random.Generator,
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
-    if wish.gamma is not None and wish.C is not None:
-        return Choice(wish.gamma, wish.C, np.nan)
     n = len(task.y)
+    if n < TOO_FEW or (wish.gamma is not None and wish.C is not None):
+        return Choice(wish.gamma or start, wish.C or 1.0, np.nan)
     if n > SAMPLED:
         sample = np.sort(rng.choice(n, SAMPLED, replace=False))
         X, task = X[sample], task.part(sample)
@@ -119,7 +121,8 @@ def fit(
     begun = time.perf_counter()
     choice = choose(find, X, task, wish, start, rng)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
-    held_out, seed = parts(task, rng), int(rng.integers(2**32))
+    held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
+    seed = int(rng.integers(2**32))
 
     def with_budget(budget: int) -> Machine:
         again = np.random.default_rng(seed)
@@ -167,10 +170,11 @@ def _with_budget(
     ]
     best = np.inf
     scores: list[np.ndarray] = []
-    for _ in range(1 if wish.C is not None else RISES):
+    for _ in range(1 if wish.C is not None or not trials else RISES):
         found = [trial.solve(C, FINE) for trial in trials]
         judged = zip(found, held_out, strict=True)
-        badness = float(np.mean([task.badness(f, held) for f, held in judged]))
+        judgements = [task.badness(f, held) for f, held in judged]
+        badness = float(np.mean(judgements)) if judgements else 0.0
         if badness >= best:
             C /= RISE
             break
@@ -178,11 +182,13 @@ def _with_budget(
         coef = [trial.coef for trial in trials]
         C *= RISE
     else:
-        C /= 1.0 if wish.C is not None else RISE
-    rows = np.concatenate(held_out)
-    known = np.concatenate(scores)
-    error = task.error(known, rows)
-    slopes = None if task.is_regression else calibrate(task.part(rows), known)
+        C /= RISE
+    error, slopes = np.nan, None if task.is_regression else UNCALIBRATED
+    if trials:
+        rows, known = np.concatenate(held_out), np.concatenate(scores)
+        error = task.error(known, rows)
+        if not task.is_regression:
+            slopes = calibrate(task.part(rows), known)
     if len(trials) == 1:
         # The rows held out join; their kernel values are there already.
         final, start = trials[0], coef[0]

@@ -35,7 +35,7 @@ class Reservoir:
         elif self.kept and scipy.sparse.issparse(X):
             X = X.toarray()
         last = slice(-self.size, None)
-        self.kept.append((_taken(X[last]), y[last], weight[last]))
+        self.kept.append((_taken(X[last]), y[last].copy(), weight[last].copy()))
         while sum(len(y) for _, y, _ in self.kept[1:]) >= self.size:
             del self.kept[0]
         if len(self.kept) > MOST_CHUNKS:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 from onkel import kernels
 from onkel.refit.held_out import Task
@@ -56,7 +57,8 @@ class Trial:
         self.task, self.held = task, held
         learnt = np.ones(len(task.y), bool)
         learnt[held] = False
-        self.points = find(X[learnt], task.part(learnt), gamma, budget)
+        points = find(X[learnt], task.part(learnt), gamma, budget)
+        self.points = points if len(points) else _dense(X[:1])
         values = Values(kernels.make("rbf", gamma, 1, 0.0), X, self.points, n_jobs)
         # Rows without weight change nothing, and get their scores on the way.
         weight = np.where(learnt, task.weight, 0.0)
@@ -72,6 +74,10 @@ class Trial:
     def badness(self, C: float) -> float:
         """Go on to another C, and judge it."""
         return self.task.badness(self.solve(C), self.held)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if scipy.sparse.issparse(X) else X
 
 
 def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
@@ -113,7 +119,9 @@ def climb(judge: Callable[[float], float], start: float) -> float:
     best = min((best, best * 2.0, best / 2.0), key=judged)
     low, middle, high = (judged(gamma) for gamma in (best / 2.0, best, best * 2.0))
     bend = low - 2.0 * middle + high
-    return best * 2.0 ** (0.5 * (low - high) / bend if bend > 0.0 else 0.0)
+    if bend <= 0.0:
+        return best
+    return best * 2.0 ** min(max(0.5 * (low - high) / bend, -1.0), 1.0)
 
 
 class Search:

@@ -44,6 +44,8 @@ NUGGET = 1e-5
 LIFT = 1e-6
 # Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 10
+# Share of a step below which it is given up.
+SHORTEST = 1e-6
 # A new preconditioner, if this share of all curvature has changed place.
 CHANGED = 0.2
 
@@ -152,7 +154,7 @@ class Solver:
         """Go in a direction while that lowers the objective; None if not at all."""
         slope = float((here.gradient * direction).sum())
         length = 1.0
-        while length > 1e-3:
+        while length > SHORTEST:
             there = self._visit(here.coef + length * direction, C)
             if there.objective <= here.objective + 1e-4 * length * slope:
                 return there

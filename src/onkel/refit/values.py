@@ -14,7 +14,7 @@ import numpy as np
 from onkel.engine import block
 from onkel.engine.learner import blas, norms_of, order_for, rows_of
 from onkel.engine.threads import Team
-from onkel.kernels import Kernel
+from onkel.kernels import Kernel, Kind
 
 # Kernel values that are kept, 1 GiB of them.
 KEPT = 2**28
@@ -63,8 +63,9 @@ class Values:
     def of(self, X: Any) -> np.ndarray:
         """Values of any rows, shape (rows, centres)."""
         values = self.exact(X).astype(np.float32, copy=False)
-        # Products of values this small are not normal numbers, which are slow.
-        np.copyto(values, 0.0, where=np.abs(values) < NOTHING)
+        if self.kernel.kind in (Kind.RBF, Kind.LAPLACIAN):
+            # Products of values this small are not normal numbers, which are slow.
+            np.copyto(values, 0.0, where=values < NOTHING)
         return values
 
     def tile(self, first: int) -> np.ndarray:

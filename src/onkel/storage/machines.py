@@ -4,6 +4,7 @@ Rows that it was shown last, and the scale of features, come back to compiled co
 the next re-fit. As in `shapes`, a file may only say what a machine could have come to.
 """
 
+import math
 from numbers import Integral, Real
 from typing import Any
 
@@ -41,7 +42,7 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
     features = learner.model.points.shape[1]
     for name, positive in NUMBERS.items():
         value = fitted.get(name, 1.0)
-        if not isinstance(value, Real) or not np.isfinite(value):
+        if not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError(f"{name} is no number")
         if positive and value <= 0:
             raise ValueError(f"{name} is not positive")
@@ -77,18 +78,23 @@ def _check_quick(quick: Any, learner: Learner) -> None:
         raise ValueError("its quick learner is none")
     quick._work = None
     check_learner(quick)
-    for of in (lambda it: it.model.coef.shape[0], lambda it: it.model.points.shape[1]):
-        if of(quick) != of(learner):
-            raise ValueError("its learners do not have the same outputs and features")
-    if quick.dtype != learner.dtype:
-        raise ValueError("its learners do not have the same precision")
+    mine, theirs = quick.model, learner.model
+    fits = (
+        len(mine.coef) == len(theirs.coef)
+        and mine.points.shape[1] == theirs.points.shape[1]
+        and quick.dtype == learner.dtype
+    )
+    if not fits:
+        raise ValueError("its learners do not have the same outputs and features")
 
 
 def _check_scaler(scaler: Any, features: int) -> None:
-    if scaler is None or not hasattr(scaler, "n_samples_seen_"):
-        return  # it has seen nothing yet
+    if scaler is None:
+        return
     if type(scaler) not in OF_FEATURES:
         raise ValueError("its scaler is none")
+    if not hasattr(scaler, "n_samples_seen_"):
+        return  # it has seen nothing yet
     for name in OF_FEATURES[type(scaler)]:
         if not _is_array(getattr(scaler, name), np.floating, (features,)):
             raise ValueError(f"{name} is not of so many features")
