@@ -168,9 +168,6 @@ def test_the_minimum_is_reached_from_where_the_loss_is_straight(loss: str) -> No
     is_minimum(problem_for(*given_to, C=100.0), found)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the search gives up at a thousandth of a step: 1.3 times more"
-)
 def test_the_minimum_is_reached_where_few_rows_are_active() -> None:
     X, _ = data("squared_hinge", 1)
     y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)

@@ -73,12 +73,7 @@ def test_the_same_seed_gives_the_same_bits(kind: str, budget: int | None) -> Non
 @pytest.mark.parametrize(
     "C",
     [
-        pytest.param(
-            3.0,
-            marks=pytest.mark.xfail(
-                strict=True, reason="a given C is multiplied by RISE, and left so"
-            ),
-        ),
+        3.0,
         None,
     ],
 )

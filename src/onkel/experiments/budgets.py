@@ -12,6 +12,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = parser.parse_args(argv)
     results = []
     for budget in map(int, given.budgets.split(",")):
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            results.append(pool.apply(measure, (budget, given.threads, given.seed)))
+        spawned = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+            task = pool.submit(measure, budget, given.threads, given.seed)
+            results.append(task.result())
         print(results[-1], flush=True)
     (given.docs / "budgets.json").write_text(json.dumps(results, indent=1) + "\n")
     (given.docs / "budgets.md").write_text(page(results))

@@ -20,7 +20,6 @@ of the kind, so the solution does not depend on it.
 """
 
 import copy
-import threading
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -58,6 +57,13 @@ class Point(NamedTuple):
     curvatures: np.ndarray  # shape (rows,)
     objective: float
     gradient: np.ndarray  # shape (outputs, centres)
+
+
+class _Sums:
+    """What a thread adds up."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.lost, self.matrix = 0.0, np.zeros(shape, order="F")
 
 
 class Solver:
@@ -169,12 +175,11 @@ class Solver:
         scores, slopes = np.empty((rows, outputs)), np.empty((rows, outputs))
         curvatures = np.empty(rows)
         smooth = coef @ self.gram
-        gradient, lost, lock = smooth.copy(), [0.0], threading.Lock()
         coef32 = np.ascontiguousarray(coef.T, np.float32)
 
-        def task(part: slice, known: np.ndarray) -> None:
+        def task(part: slice, known: np.ndarray, total: _Sums) -> None:
             scores[part] = known @ coef32
-            total = differentiate(
+            total.lost += differentiate(
                 self.loss,
                 scores[part],
                 self.y[part],
@@ -182,17 +187,16 @@ class Solver:
                 slopes[part],
                 curvatures[part],
             )
-            pull = slopes[part].T.astype(np.float32) @ known
-            with lock:
-                lost[0] += total
-                np.add(gradient, pull, out=gradient)
+            total.matrix += slopes[part].T.astype(np.float32) @ known
 
-        self.values.each(task)
+        totals = self.values.each(task, lambda: _Sums(coef.shape))
         self.passes += 1
         # Where a loss is straight, the parabola above it has to do.
         straight = (curvatures == 0.0) & (slopes != 0.0).any(axis=1)
         curvatures[straight] = C * self.weight[straight] * smoothness(self.loss)
-        objective = 0.5 * float((coef * smooth).sum()) + lost[0]
+        gradient = smooth + sum(total.matrix for total in totals)
+        lost = sum(total.lost for total in totals)
+        objective = 0.5 * float((coef * smooth).sum()) + lost
         return Point(coef, scores, curvatures, objective, gradient)
 
     def _preconditioner(self, curvatures: np.ndarray) -> Any:
@@ -203,17 +207,13 @@ class Solver:
         if len(rows) > size:
             rows = np.sort(self.rng.choice(rows, size, replace=False))
         share = curvatures[rows].sum() / total if total > 0.0 else 1.0
-        matrix = np.zeros_like(self.gram, order="F")
-        lock = threading.Lock()
 
-        def task(part: np.ndarray, known: np.ndarray) -> None:
+        def task(part: np.ndarray, known: np.ndarray, total: _Sums) -> None:
             root = np.sqrt(curvatures[part] / share).astype(np.float32)
-            product = ssyrk(1.0, (known * root[:, np.newaxis]).T, lower=True)
-            with lock:
-                np.add(matrix, product, out=matrix)
+            total.matrix += ssyrk(1.0, (known * root[:, np.newaxis]).T, lower=True)
 
-        self.values.each(task, rows)
-        matrix += self.gram
+        totals = self.values.each(task, lambda: _Sums(self.gram.shape), rows)
+        matrix = self.gram + sum(total.matrix for total in totals)
         lift = LIFT * float(matrix.diagonal().mean())
         while True:
             matrix[np.diag_indices_from(matrix)] += lift

@@ -81,29 +81,34 @@ class Values:
 
     def each(
         self,
-        task: Callable[[Any, np.ndarray], None],
+        task: Callable[[Any, np.ndarray, Any], None],
+        new: Callable[[], Any] = lambda: None,
         rows: np.ndarray | None = None,
-    ) -> None:
-        """Call `task(which, values)` for tiles of all rows, or of the given ones.
+    ) -> list[Any]:
+        """Call `task(which, values, total)` for tiles of all rows, or of the given.
 
-        Several threads call it at the same time.
+        Every thread has a total of its own, which `new` makes. They are returned in the
+        order of the rows, so that their sum does not depend on who was first.
         """
         starts = range(0, len(self) if rows is None else len(rows), self.rows)
+        totals = {}
 
         def share(part: tuple[int, int]) -> None:
+            total = totals[part[0]] = new()
             for first in starts[slice(*part)]:
                 if rows is None:
                     last = min(first + self.rows, len(self))
-                    task(slice(first, last), self.tile(first))
+                    task(slice(first, last), self.tile(first), total)
                 else:
                     some = rows[first : first + self.rows]
-                    task(some, self._of_some(some))
+                    task(some, self._of_some(some), total)
 
         with blas().limit(limits=1), ExitStack() as stack:
-            if self.n_jobs == 1 or len(starts) == 1:
+            if self.n_jobs == 1 or len(starts) < self.n_jobs:
                 share((0, len(starts)))
             else:
                 stack.enter_context(Team(self.n_jobs)).share(len(starts), share)
+        return [totals[key] for key in sorted(totals)]
 
     def _of_some(self, rows: np.ndarray) -> np.ndarray:
         if self._known.all() and rows.max() < len(self._kept):
