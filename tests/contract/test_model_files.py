@@ -412,7 +412,7 @@ def infinite_row(model: Any, arrays: Any, metadata: Any) -> None:
 def strange_columns(model: Any, arrays: Any, metadata: Any) -> None:
     names = arrays_of(first_rows(model)[0])
     if len(names) == 1:  # dense
-        arrays[names[0]] = arrays[names[0]].T.copy()
+        arrays[names[0]] = arrays[names[0]][:, :-1].copy()
     else:
         arrays[names[1]][0] = 10**6
 

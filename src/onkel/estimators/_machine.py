@@ -1,6 +1,5 @@
 """What KernelClassifier and KernelRegressor share: all but what they predict."""
 
-import copy
 import math
 import time
 from abc import abstractmethod
@@ -23,6 +22,7 @@ from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._distances import SOME_ROWS, squared_distances
 from onkel.kernels import Kernel
 from onkel.refit import machine
+from onkel.refit.extent import Extent
 from onkel.refit.held_out import Task
 from onkel.refit.machine import Machine, Wish
 from onkel.refit.reservoir import Reservoir
@@ -68,9 +68,12 @@ class KernelMachine(KernelEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        scores = self._learner.score(
-            self._scaled(self._checked_rows(X)), self._n_jobs()
-        )
+        rows = self._scaled(self._checked_rows(X))
+        scores = self._learner.score(rows, self._n_jobs())
+        if self._quick is not None:
+            quick = self._quick.score(rows, self._n_jobs())
+            both = np.stack([scores, quick], axis=1).astype(np.float64)
+            scores = self._mixed(both, np.zeros(0)).astype(self._dtype)
         return self._answers(scores)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
@@ -80,18 +83,17 @@ class KernelMachine(KernelEstimator):
     # ---- scale
 
     def _learn_scale(self, X: Any) -> None:
-        self.scaler_ = self._new_scaler(X)
+        self.scaler_ = None
         if self.scale:
-            self.scaler_.fit(X)
-
-    def _new_scaler(self, X: Any) -> Any:
-        if not self.scale:
-            return None
-        scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else StandardScaler()
-        return scaler.set_output(transform="default")
+            scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else StandardScaler()
+            self.scaler_ = scaler.set_output(transform="default").fit(X)
 
     def _scaled(self, X: Any) -> Any:
-        return X if self.scaler_ is None else self.scaler_.transform(X)
+        if self.scaler_ is None:
+            return X
+        if isinstance(self.scaler_, StandardScaler) and scipy.sparse.issparse(X):
+            X = X.toarray()
+        return self.scaler_.transform(X).astype(X.dtype, copy=False)
 
     # ---- learning from all rows
 
@@ -104,7 +106,10 @@ class KernelMachine(KernelEstimator):
         found = self._found(X, y, weight, outputs, order, budget)
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t = len(y)
-        self._begin_stream(X, math.ceil(GROWTH * len(y)), self._first_weights())
+        # Not before there are as many recent rows as these, or as can be kept.
+        enough = min(len(y), self.memory_size)
+        first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
+        self._begin_stream(X, first, self._first_weights())
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
 
@@ -213,7 +218,7 @@ class KernelMachine(KernelEstimator):
     def _begin_stream(self, X: Any, first: int, weights: np.ndarray) -> None:
         self._recent = Reservoir(self.memory_size)
         self._next_refit = first
-        self._scale_so_far = self._new_scaler(X)
+        self._extent = Extent.empty(X)
         self._quick: Learner | None = None
         self._quick_gamma = 1.0  # of it, in units of the first guess
         self.mixture_ = weights
@@ -282,8 +287,7 @@ class KernelMachine(KernelEstimator):
 
     def _take(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
         """Count rows, and keep them for the next re-fit."""
-        if self.scale:
-            self._scale_so_far = copy.deepcopy(self._scale_so_far).partial_fit(X)
+        self._extent = self._extent.grown(X)
         self._learner.skip(len(y))
         self._recent = self._recent.copy()
         self._recent.add(X, y, weight)
@@ -307,7 +311,9 @@ class KernelMachine(KernelEstimator):
             return
         targets = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
         rng = np.random.default_rng(learner.rng.integers(2**32))
-        before, self.scaler_ = self.scaler_, self._scale_so_far
+        before = self.scaler_
+        if before is not None:
+            self.scaler_ = self._extent.scaler(before)
         self._guess(X, y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))

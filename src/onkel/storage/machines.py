@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
+from onkel.refit.extent import Extent
 from onkel.refit.reservoir import Reservoir
 from onkel.storage.shapes import check_learner
 
@@ -53,8 +54,14 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
         raise ValueError("its calibration has no slopes")
     if not _is_array(fitted["mixture_"], np.float64, (2,)):
         raise ValueError("its learners have no weights")
-    for name in ("scaler_", "_quick_scaler", "_scale_so_far"):
-        _check_scaler(fitted.get(name), features)
+    _check_scaler(fitted["scaler_"], features)
+    extent = fitted["_extent"]
+    if (
+        not isinstance(extent, Extent)
+        or not isinstance(extent.rows, Integral)
+        or not all(_is_array(part, np.float64, (features,)) for part in extent[1:])
+    ):
+        raise ValueError("its features have no extent")
     if fitted["_quick"] is not None:
         _check_quick(fitted["_quick"], learner)
     classes = fitted.get("classes_")

@@ -47,8 +47,8 @@ BLANK = "0" * 64
 # What learning leaves in an estimator, besides public attributes with a final "_".
 PRIVATE = (
     *("_learner", "_mapper", "_started_with", "_classes_given"),
-    *("_recent", "_start", "_next_refit", "_scale_so_far"),
-    *("_quick", "_quick_gamma", "_quick_scaler"),
+    *("_recent", "_start", "_next_refit", "_extent"),
+    *("_quick", "_quick_gamma"),
 )
 PUBLIC = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 # Made anew when needed, or somebody else's.

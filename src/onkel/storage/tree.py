@@ -21,6 +21,7 @@ from onkel import averages, expansion, kernels, losses, rates, reads, steps
 from onkel.engine import dual, online, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
 
 _FOLDERS = [
@@ -30,7 +31,7 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, expansion, kernels, losses, rates, reads, steps),
-    *(dual, online, svrg),
+    *(dual, online, svrg, extent),
     *_FOLDERS,
 ]
 
