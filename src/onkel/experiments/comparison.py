@@ -26,7 +26,7 @@ from onkel.experiments.comparison_sets import CLASSIFICATION, FIXED, LARGE, REGR
 SETS = (*CLASSIFICATION, *REGRESSION)
 # SVC would take an hour for all seeds together, so there it has fewer.
 SLOW = ("SUSY-30k", "a9a", "ijcnn1", "w8a", "cod-rna", "skin_nonskin", "cadata", "casp")
-FEW = 3
+FEW = 2
 VARIABLES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 BUDGETED = ("nystroem", "onkel")
 

@@ -114,7 +114,9 @@ class Solver:
         """
         if coef is None:
             coef = self._begin(C, tol)
-        with blas().limit(limits=self.values.n_jobs):
+        # Far from the origin kernel values are noise, and steps anything: not taken.
+        quiet = np.errstate(over="ignore", invalid="ignore")
+        with blas().limit(limits=self.values.n_jobs), quiet:
             return self._descend(C, coef, tol, max_iter)
 
     def _begin(self, C: float, tol: float) -> np.ndarray:
