@@ -317,7 +317,8 @@ class KernelMachine(KernelEstimator):
         self._guess(X, y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
-        if learner.size == 0:
+        if learner.size == 0 and self.is_regression:
+            # Both predict the whole target, so that they must not be added up.
             self.mixture_ = self._first_weights()
         self._learner = self._fixed(found, X, outputs, learner.rng)
         for name in COUNTERS:
