@@ -15,9 +15,16 @@ model claims for itself and the line that makes probabilities of scores.
 | G | kernel values of the centres with each other |
 | B | budget |
 
-In a stream each row is learnt at once by a passive-aggressive step with merging. A
-reservoir keeps the last memory_size rows, and whenever the rows seen have grown by half
-the machine is fitted to it anew: scale, gamma, C, centres and coefficients.
+In a stream two learners share the budget, and answer together with weights that are
+learnt from row to row (`onkel.engine.mixture`). A quick one learns each row at once, by
+a passive-aggressive step with projection on a budget, as BPA-P. A fixed one is fitted
+to the last memory_size rows, anew whenever the rows seen have grown by 30 %: gamma, C,
+centres and coefficients; the scale is that of all rows so far.
+
+Deviations from what was first meant: the quick learner projects instead of merging and
+is not averaged. On streams that change, such as elec2, steps that repair and projection
+make the fewest mistakes of all (docs/streaming.md: BPA-P beside BSGD); where nothing
+changes, the fixed learner has the weight.
 """
 
 from numbers import Real
