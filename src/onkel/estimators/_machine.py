@@ -1,9 +1,8 @@
 """What KernelClassifier and KernelRegressor share: all but what they predict."""
 
 import math
-import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from onkel.engine.mixture import mix
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._distances import SOME_ROWS, squared_distances
+from onkel.estimators._progress import Stages
 from onkel.kernels import Kernel
 from onkel.refit import machine
 from onkel.refit.extent import Extent
@@ -103,7 +103,8 @@ class KernelMachine(KernelEstimator):
         self._learn_scale(X)
         self._guess(X, y)
         budget = None if self.budget == "auto" else int(self.budget)
-        found = self._found(X, y, weight, outputs, order, budget)
+        with Stages(self) as stages:
+            found = self._found(X, y, weight, outputs, order, budget, stages.tell)
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t = len(y)
         # Not before there are as many recent rows as these, or as can be kept.
@@ -133,6 +134,7 @@ class KernelMachine(KernelEstimator):
         outputs: int,
         rng: np.random.Generator,
         budget: int | None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> Machine:
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
@@ -146,25 +148,13 @@ class KernelMachine(KernelEstimator):
         rows = self._scaled(X)
         if self.scaler_ is not None:
             rows = rows.astype(np.float32)  # scaled, they need no more
-        found = machine.fit(
-            self._find, rows, task, wish, self._start, rng, self._announce()
-        )
+        found = machine.fit(self._find, rows, task, wish, self._start, rng, tell)
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
         self._take_slopes(found.slopes)
         return found
 
     def _take_slopes(self, slopes: np.ndarray | None) -> None:
         """Keep what makes probabilities of scores."""
-
-    def _announce(self) -> Any:
-        begun = time.perf_counter()
-
-        def tell(text: str) -> None:
-            if self.verbose:
-                seconds = time.perf_counter() - begun
-                print(f"{type(self).__name__}: {text}, {seconds:.1f} s")
-
-        return tell
 
     # ---- learning from a stream
 

@@ -15,7 +15,7 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "Stages", "with_callbacks"]
 
 
 class Progress:
@@ -70,3 +70,32 @@ class Progress:
                 "n_iter_": self.done,
             },
         )
+
+
+class Stages:
+    """Tells of stages of fit whose number nobody knows before."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.watched = bool(getattr(estimator, "_skl_callbacks", ()))
+        self.started = time.perf_counter()
+
+    def __enter__(self) -> "Stages":
+        if self.watched:
+            self.root = self.estimator._init_callback_context(max_subtasks=None)
+            self.root.call_on_fit_task_begin(estimator=self.estimator)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.watched and error[0] is None:
+            self.root.call_on_fit_task_end(estimator=self.estimator)
+
+    def tell(self, text: str) -> None:
+        """Announce that a stage is over, and what it found."""
+        if self.watched:
+            stage = self.root.subcontext(task_name="stage")
+            stage.call_on_fit_task_begin(estimator=self.estimator)
+            stage.call_on_fit_task_end(estimator=self.estimator)
+        if self.estimator.verbose:
+            seconds = time.perf_counter() - self.started
+            print(f"{type(self.estimator).__name__}: {text}, {seconds:.1f} s")

@@ -1,6 +1,6 @@
 """Error against budget and time: KernelClassifier on covtype, class 2 against the rest.
 
-    python -m onkel.experiments.budgets --budgets 500,1000,2000,4000 --threads 2
+    python -m onkel.experiments.budgets --budgets 500,1000,2000,3000 --threads 2
 
 Every budget runs in a process of its own, which tells its peak memory; 90 % of the rows
 are learnt, 10 % are the test. Results go to docs/budgets.md, .json and .png.
@@ -96,7 +96,7 @@ def picture(results: Sequence[dict[str, Any]]) -> Any:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the budgets that are not known yet, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--budgets", default="500,1000,2000,4000")
+    parser.add_argument("--budgets", default="500,1000,2000,3000")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--docs", type=Path, default=Path("docs"))

@@ -64,6 +64,7 @@ def choose(
     wish: Wish,
     start: float,
     rng: np.random.Generator,
+    announce: Callable[[str], None],
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
     n = len(task.y)
@@ -82,6 +83,7 @@ def choose(
         CS if wish.C is None else (wish.C,),
         wish.n_jobs,
         int(rng.integers(2**32)),
+        announce,
     )
     if wish.gamma is not None:
         search.judge(wish.gamma)
@@ -119,7 +121,7 @@ def fit(
         Is told what was done.
     """
     begun = time.perf_counter()
-    choice = choose(find, X, task, wish, start, rng)
+    choice = choose(find, X, task, wish, start, rng, announce)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
     seed = int(rng.integers(2**32))

@@ -141,6 +141,8 @@ class Search:
         Path of Cs, rising.
     n_jobs, seed
         Threads, and of everything random.
+    announce
+        Is told of every trial.
     """
 
     def __init__(
@@ -153,7 +155,9 @@ class Search:
         Cs: tuple[float, ...],
         n_jobs: int,
         seed: int,
+        announce: Callable[[str], None],
     ) -> None:
+        self.announce = announce
         self.find, self.X, self.task, self.held_out = find, X, task, held_out
         self.budget, self.Cs, self.n_jobs, self.seed = budget, Cs, n_jobs, seed
         self.tried: dict[float, Choice] = {}
@@ -176,6 +180,7 @@ class Search:
             ]
             badness, C = along_the_path(trials, self.Cs)
             self.tried[gamma] = Choice(gamma, C, badness)
+            self.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
         return self.tried[gamma].badness
 
     def run(self, start: float) -> Choice:
