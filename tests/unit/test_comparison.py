@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 import onkel
 from onkel.experiments import comparison, comparison_cells, comparison_timing
-from onkel.experiments.comparison import Cell
+from onkel.experiments.comparison import FEW, Cell
 from onkel.experiments.comparison_page import page, save
 from onkel.experiments.comparison_sets import LARGE, case, prepared
 from onkel.experiments.comparison_timing import Rung, Timed
@@ -85,8 +85,8 @@ def test_seed_0_of_all_sets_comes_first_and_large_sets_last() -> None:
     # No randomness and one test part: once; SVC on covtype: once, for its time.
     assert order.count(Cell("ijcnn1", "svc", 0)) == 1
     assert Cell("ijcnn1", "svc", 1) not in order
-    assert Cell("ijcnn1", "svc-grid", 2) in order
-    assert Cell("ijcnn1", "svc-grid", 3) not in order
+    assert Cell("ijcnn1", "svc-grid", FEW - 1) in order
+    assert Cell("ijcnn1", "svc-grid", FEW) not in order
     assert Cell("covtype-7", "svc-grid", 1) not in order
 
 
