@@ -100,7 +100,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
     >>> X, y = make_moons(400, noise=0.1, random_state=0)
     >>> model = KernelClassifier(budget=50, random_state=0).fit(X[:300], y[:300])
     >>> float(model.score(X[300:], y[300:])), round(model.held_out_score_, 2)
-    (1.0, 1.0)
+    (0.99, 1.0)
     """
 
     def __init__(
