@@ -101,7 +101,8 @@ class KernelMachine(KernelEstimator):
         weight = np.ones(len(y)) if weight is None else weight
         order, draws, _ = self._seeds()
         self._learn_scale(X)
-        self._guess(X, y)
+        self._guess(X)
+        self._scale_targets(y)
         budget = None if self.budget == "auto" else int(self.budget)
         with Stages(self) as stages:
             found = self._found(X, y, weight, outputs, order, budget, stages.tell)
@@ -114,7 +115,10 @@ class KernelMachine(KernelEstimator):
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
 
-    def _guess(self, X: Any, y: np.ndarray) -> None:
+    def _scale_targets(self, y: np.ndarray) -> None:
+        """Learn the scale of targets; labels have none."""
+
+    def _guess(self, X: Any) -> None:
         """Make a first guess at everything, from some rows."""
         distances = squared_distances(self._scaled(X[:SOME_ROWS]))
         median = float(np.median(distances)) if len(distances) else 0.0
@@ -201,7 +205,7 @@ class KernelMachine(KernelEstimator):
     ) -> tuple[Learner, np.random.Generator]:
         order, draws, _ = self._seeds()
         self._learn_scale(X)
-        self._guess(X, np.zeros(1))
+        self._guess(X)
         self._begin_stream(X, FIRST_REFIT, np.ones(2))
         return self._fixed(None, X, outputs, draws), order
 
@@ -224,7 +228,8 @@ class KernelMachine(KernelEstimator):
     ) -> Iterator[np.ndarray]:
         weight = np.ones(len(y)) if weight is None else weight
         if self._learner.head.t == 0:
-            self._guess(X, y[:SOME_ROWS])
+            self._guess(X)
+            self._scale_targets(y[:SOME_ROWS])
         for start, stop in self._until_refits(len(y)):
             part = slice(start, stop)
             yield self._learn_part(X[part], y[part], weight[part], first + start)
@@ -263,7 +268,6 @@ class KernelMachine(KernelEstimator):
         scores = np.zeros((len(y), 2, outputs))
         scores[:, 0] = self._learner.score(rows, self._n_jobs())
         done = 0
-        rows = rows
         for some in super()._learn(self._quick, rows, task.y, weight, None, first):
             scores[done : done + len(some), 1] = some
             done += len(some)
@@ -292,8 +296,8 @@ class KernelMachine(KernelEstimator):
     def _refit_recent(self) -> None:
         """Fit a machine to the recent rows.
 
-        While these are all rows so far, the scale is learnt anew as well, and the quick
-        learner sees them again, with the gamma that makes the fewest mistakes.
+        While these are all rows so far, the quick learner sees them again, with the
+        gamma that makes the fewest mistakes; later it goes on as it is.
         """
         X, y, weight = self._recent.rows()
         learner, outputs = self._learner, len(self._learner.model.coef)
@@ -304,7 +308,9 @@ class KernelMachine(KernelEstimator):
         before = self.scaler_
         if before is not None:
             self.scaler_ = self._extent.scaler(before)
-        self._guess(X, y)
+        self._guess(X)
+        if learner.head.t <= self.memory_size:
+            self._scale_targets(y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
         if learner.size == 0 and self.is_regression:

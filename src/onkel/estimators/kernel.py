@@ -258,8 +258,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
     def _score_of(self, error: float) -> float:
         return 1.0 - error**2
 
-    def _guess(self, X: Any, y: np.ndarray) -> None:
-        super()._guess(X, y)
+    def _scale_targets(self, y: np.ndarray) -> None:
         self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0
 
     def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
