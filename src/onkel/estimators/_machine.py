@@ -25,6 +25,7 @@ from onkel.refit import machine
 from onkel.refit.extent import Extent
 from onkel.refit.held_out import Task
 from onkel.refit.machine import Machine, Wish
+from onkel.refit.moves import weighed
 from onkel.refit.reservoir import Reservoir
 
 # Rows of a stream before the first re-fit, and the growth from one to the next.
@@ -69,7 +70,7 @@ class KernelMachine(KernelEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = self._scaled(self._checked_rows(X))
-        scores = self._learner.score(rows, self._n_jobs())
+        scores = self._learner.score(weighed(rows, self.relevance_), self._n_jobs())
         if self._quick is not None:
             quick = self._quick.score(rows, self._n_jobs())
             both = np.stack([scores, quick], axis=1).astype(np.float64)
@@ -83,7 +84,7 @@ class KernelMachine(KernelEstimator):
     # ---- scale
 
     def _learn_scale(self, X: Any) -> None:
-        self.scaler_ = None
+        self.scaler_, self.relevance_ = None, np.ones(X.shape[1])
         if self.scale:
             scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else StandardScaler()
             self.scaler_ = scaler.set_output(transform="default").fit(X)
@@ -148,12 +149,14 @@ class KernelMachine(KernelEstimator):
             None if self.C == "auto" else float(self.C),
             self.time_limit,
             self._n_jobs(),
+            self.adapt,
         )
         rows = self._scaled(X)
         if self.scaler_ is not None:
             rows = rows.astype(np.float32)  # scaled, they need no more
         found = machine.fit(self._find, rows, task, wish, self._start, rng, tell)
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
+        self.relevance_ = found.relevance
         self._take_slopes(found.slopes)
         return found
 
@@ -266,7 +269,8 @@ class KernelMachine(KernelEstimator):
         if self._quick is None:
             self._quick = self._quick_learner(self._quick_gamma, X, outputs)
         scores = np.zeros((len(y), 2, outputs))
-        scores[:, 0] = self._learner.score(rows, self._n_jobs())
+        known = weighed(rows, self.relevance_)
+        scores[:, 0] = self._learner.score(known, self._n_jobs())
         done = 0
         for some in super()._learn(self._quick, rows, task.y, weight, None, first):
             scores[done : done + len(some), 1] = some

@@ -4,10 +4,11 @@
    rows bear a narrower kernel: gamma grows with the power `NARROWER` of their number.
 2. Centres for all rows but those held out, and coefficients for C and, as long as that
    is better on the rows held out, larger ones.
-3. The score and the calibration, from the rows held out.
-4. The coefficients once more, now for all rows.
+3. Of many rows: centres move, and features get weights (see `moves`), on a sample.
+4. The score and the calibration, from the rows held out.
+5. The coefficients once more, now for all rows.
 
-Of few rows every one is held out once, so that steps 1 and 3 are cross-validation.
+Of few rows every one is held out once, so that steps 1 and 4 are cross-validation.
 """
 
 import time
@@ -18,6 +19,7 @@ import numpy as np
 
 from onkel.refit.calibration import UNCALIBRATED, calibrate
 from onkel.refit.held_out import Task, parts
+from onkel.refit.moves import Mover, Place, weighed
 from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
@@ -32,6 +34,12 @@ TOO_FEW = 10
 RISE, RISES = 4.0, 2
 # How exactly the coefficients are found.
 FINE = 1e-3
+# Rows with which centres move, for each of them: the most, and what it takes at least;
+# the most kernel values; how many rows for one that is held out; steps.
+MOST_ROWS, FEWEST_ROWS, MOST_VALUES, HELD_OF_MOVED = 50, 10, 2**27, 4
+MOVES = 40
+# Mistakes of the rows held out that it takes to see that there are fewer.
+COUNTABLE = 10
 # budget="auto": the first, and the share of the error that doubling it has to gain.
 SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
 
@@ -39,7 +47,8 @@ SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
 class Machine(NamedTuple):
     """What was found."""
 
-    points: np.ndarray  # shape (centres, features)
+    points: np.ndarray  # shape (centres, features), of features weighed
+    relevance: np.ndarray  # shape (features,): the weights
     coef: np.ndarray  # shape (outputs, centres)
     gamma: float
     C: float
@@ -55,6 +64,7 @@ class Wish(NamedTuple):
     C: float | None = None
     time_limit: float | None = None
     n_jobs: int = 1
+    adapt: bool = True  # whether centres move and features are weighed
 
 
 def choose(
@@ -126,22 +136,27 @@ def fit(
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
     seed = int(rng.integers(2**32))
 
-    def with_budget(budget: int) -> Machine:
+    def with_budget(budget: int, relevance: np.ndarray) -> Machine:
         again = np.random.default_rng(seed)
-        machine = _with_budget(find, X, task, wish, choice, budget, held_out, again)
+        machine = _with_budget(
+            *(find, X, task, wish, choice, budget),
+            *(relevance, held_out, again, announce),
+        )
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
+    relevance = np.ones(X.shape[1])
     if wish.budget is not None:
-        return with_budget(wish.budget)
+        return with_budget(wish.budget, relevance)
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     while True:
         now = time.perf_counter()
-        machine = with_budget(budget)
+        machine = with_budget(budget, relevance)
         took = time.perf_counter() - now
         better = best is None or machine.error < best.error
         enough = best is not None and machine.error > (1 - WORTHWHILE) * best.error
         best = machine if better else best
+        relevance = best.relevance
         budget *= 2
         # Twice the centres take two to four times as long.
         growth = min(max(took / before, 2.0), 4.0) if before else 3.0
@@ -152,7 +167,6 @@ def fit(
             or 2 * budget > len(task.y)
             or (wish.time_limit is not None and ends > wish.time_limit)
         ):
-            assert best is not None
             return best
 
 
@@ -163,12 +177,16 @@ def _with_budget(
     wish: Wish,
     choice: Choice,
     budget: int,
+    relevance: np.ndarray,
     held_out: list[np.ndarray],
     rng: np.random.Generator,
+    announce: Callable[[str], None],
 ) -> Machine:
     gamma, C = choice.gamma, choice.C
+    rows = weighed(X, relevance)
     trials = [
-        Trial(find, X, task, held, gamma, budget, wish.n_jobs, rng) for held in held_out
+        Trial(find, rows, task, held, gamma, budget, wish.n_jobs, rng)
+        for held in held_out
     ]
     best = np.inf
     scores: list[np.ndarray] = []
@@ -185,19 +203,77 @@ def _with_budget(
         C *= RISE
     else:
         C /= RISE
+    if len(trials) == 1 and wish.adapt and _can_gain(task, scores[0], held_out[0]):
+        place = Place(trials[0].points / relevance, relevance, coef[0])
+        moved = _moved(X, task, held_out[0], place, gamma, C, wish, rng, announce)
+        if moved is not None:
+            points = moved.points * moved.relevance
+            rows = weighed(X, moved.relevance)
+            trial = Trial(
+                *(lambda *given: points, rows, task, held_out[0], gamma, budget),
+                *(wish.n_jobs, rng),
+            )
+            trial.coef = moved.coef
+            found = [trial.solve(C, FINE)]
+            if task.badness(found[0], held_out[0]) < best:
+                trials, scores, coef = [trial], found, [trial.coef]
+                relevance = moved.relevance
     error, slopes = np.nan, None if task.is_regression else UNCALIBRATED
     if trials:
-        rows, known = np.concatenate(held_out), np.concatenate(scores)
-        error = task.error(known, rows)
+        held, known = np.concatenate(held_out), np.concatenate(scores)
+        error = task.error(known, held)
         if not task.is_regression:
-            slopes = calibrate(task.part(rows), known)
+            slopes = calibrate(task.part(held), known)
     if len(trials) == 1:
         # The rows held out join; their kernel values are there already.
         final, start = trials[0], coef[0]
     else:
         nobody = np.zeros(0, np.int64)
-        final = Trial(find, X, task, nobody, gamma, budget, wish.n_jobs, rng)
+        final = Trial(find, rows, task, nobody, gamma, budget, wish.n_jobs, rng)
         start = None
     final.solver.weight = task.weight
     solution = final.solver.solve(C, start, FINE)
-    return Machine(final.points, solution.coef, gamma, C, slopes, error)
+    return Machine(final.points, relevance, solution.coef, gamma, C, slopes, error)
+
+
+def _can_gain(task: Task, scores: np.ndarray, held: np.ndarray) -> bool:
+    return (
+        task.is_regression or task.error(scores, held) * len(held) >= COUNTABLE
+    )
+
+
+def _moved(
+    X: Any,
+    task: Task,
+    held: np.ndarray,
+    place: Place,
+    gamma: float,
+    C: float,
+    wish: Wish,
+    rng: np.random.Generator,
+    announce: Callable[[str], None],
+) -> Place | None:
+    """Move centres with a sample of the rows; None if that does not help."""
+    centres = len(place.points)
+    learnt = np.ones(len(task.y), bool)
+    learnt[held] = False
+    there = int(learnt.sum())
+    count = min(MOST_ROWS * centres, MOST_VALUES // centres, there)
+    if count < FEWEST_ROWS * centres:
+        return None
+    some = rng.choice(np.flatnonzero(learnt), count, replace=False)
+    watched = min(max(count // HELD_OF_MOVED, 1), len(held))
+    out = rng.choice(held, watched, replace=False)
+    rows = np.sort(np.concatenate([some, out]))
+    part = task.part(rows)
+    mover = Mover(
+        X[rows],
+        part._replace(weight=part.weight * (there / count)),
+        *(np.searchsorted(rows, np.sort(out)), gamma, C, wish.n_jobs, rng),
+    )
+
+    def tell(step: int, badness: float) -> None:
+        announce(f"centres moved {step} times, badness {badness:.4g}")
+
+    found, path = mover.run(place, MOVES, tell)
+    return found if int(np.argmin(path)) else None

@@ -44,9 +44,10 @@ LIFT = 1e-6
 # Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 10
 # Share of a step below which it is given up.
-SHORTEST = 1e-6
-# A new preconditioner, if this share of all curvature has changed place.
-CHANGED = 0.2
+SHORTEST = 1e-3
+# A new preconditioner, if this share of all curvature has changed place; or that, if it
+# takes fewer than so many products for each row, which is less than a few passes take.
+CHANGED, CHANGED_A_LITTLE, CHEAP = 0.2, 0.02, 50
 
 
 class Point(NamedTuple):
@@ -81,6 +82,8 @@ class Solver:
         Number of scores of a row.
     rng
         Draws the rows of the preconditioner.
+    ridge
+        More of a nugget.
     """
 
     def __init__(
@@ -91,12 +94,13 @@ class Solver:
         weight: np.ndarray,
         outputs: int,
         rng: np.random.Generator,
+        ridge: float = 0.0,
     ) -> None:
         self.values, self.loss, self.outputs, self.rng = values, loss, outputs, rng
         self.y, self.weight = y, weight
         points = values.points.astype(np.float64)
         gram = Values(values.kernel, points, points, 1, 0).exact(points)
-        self.nugget = NUGGET * float(gram.diagonal().mean())
+        self.nugget = NUGGET * float(gram.diagonal().mean()) + ridge
         gram[np.diag_indices_from(gram)] += self.nugget
         self.gram = gram
         self.passes = 0
@@ -122,7 +126,7 @@ class Solver:
     def _begin(self, C: float, tol: float) -> np.ndarray:
         """Coefficients to begin with: of many rows, those that suit some of them."""
         rows = np.flatnonzero(self.weight)
-        some = max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
+        some = self._sampled()
         if len(rows) < MANY * some:
             return np.zeros((self.outputs, len(self.gram)))
         share = len(rows) / some
@@ -141,7 +145,7 @@ class Solver:
         steps: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
         for _ in range(max_iter):
             moved = np.abs(here.curvatures - made_at).sum()
-            if moved > CHANGED * here.curvatures.sum():
+            if moved > self._patience(here.curvatures) * here.curvatures.sum():
                 factor, made_at = self._preconditioner(here.curvatures), here.curvatures
                 steps.clear()
             direction = -_times_inverse(here.gradient, factor, steps)
@@ -157,6 +161,17 @@ class Solver:
             if gained <= tol * abs(here.objective):
                 break
         return here
+
+    def _patience(self, curvatures: np.ndarray) -> float:
+        """Share of the curvature that may change place before it matters."""
+        centres = len(self.gram)
+        used = min(np.count_nonzero(curvatures), self._sampled())
+        is_cheap = centres * (used + centres) < CHEAP * len(curvatures) * self.outputs
+        return CHANGED_A_LITTLE if is_cheap else CHANGED
+
+    def _sampled(self) -> int:
+        """Most rows of which a preconditioner is made."""
+        return max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
 
     def _search(self, here: Point, direction: np.ndarray, C: float) -> Point | None:
         """Go in a direction while that lowers the objective; None if not at all."""
@@ -204,7 +219,7 @@ class Solver:
     def _preconditioner(self, curvatures: np.ndarray) -> Any:
         """Cholesky factor of K' D K + G, of some of the rows that have curvature."""
         rows = np.flatnonzero(curvatures)
-        size = max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
+        size = self._sampled()
         total = curvatures[rows].sum()
         if len(rows) > size:
             rows = np.sort(self.rng.choice(rows, size, replace=False))

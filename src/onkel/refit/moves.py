@@ -1,0 +1,223 @@
+"""Centres that move, and features that count more than others.
+
+    min_{c, r}  F(c, r),    F(c, r) = min_b  1/2 b' G b + sum_i C_i l(f_i, y_i)
+
+    f_i = sum_j b_j exp(-gamma |r * (x_i - c_j)|^2)
+
+Merging leaves centres c where rows are, which is not where they describe the target
+best; and a feature that says nothing should not count as much as one that does. Descent
+on F cures both. At the best coefficients b its gradient is that of the objective with b
+held fixed. With W_ij = s_i b_j k_ij, s_i the slope of the loss of row i,
+
+    dF/dc_j   =  2 gamma r^2 * sum_i W_ij (x_i - c_j)
+    dF/dlog r = -2 gamma r^2 * sum_ij W_ij (x_i - c_j)^2
+
+and likewise for the pairs of centres in G. So a step costs what some passes of the
+solver cost. What it gains on its own rows it may lose on others: the rows held out say
+after how many steps to stop.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse
+
+from onkel import kernels
+from onkel.engine.objective import differentiate
+from onkel.refit.held_out import Task
+from onkel.refit.solver import Solver
+from onkel.refit.values import Values
+
+# How exactly the coefficients are found: what they lack, the gradient has in error.
+EXACT, ITERATIONS = 1e-5, 15
+# Steps after which it ends, unless the rows held out have gained this share by them, and
+# as much as one of them.
+PATIENCE, GAIN = 4, 0.0025
+# Share of the mean diagonal of C K'K that is added to the nugget. Without it centres
+# that lie close get large coefficients of opposite signs, and steps have to be tiny.
+RIDGE = 1e-5
+# How much more, or less, a feature may count.
+FARTHEST = 1e3
+
+
+class Place(NamedTuple):
+    """Where centres are, and how much features count."""
+
+    points: np.ndarray  # shape (centres, features), of features that all count 1
+    relevance: np.ndarray  # shape (features,)
+    coef: np.ndarray  # shape (outputs, centres)
+
+
+def weighed(X: Any, relevance: np.ndarray) -> Any:
+    """Rows whose features count as much as is said.
+
+    Examples
+    --------
+    >>> weighed(np.ones((1, 2)), np.array([1.0, 3.0]))
+    array([[1., 3.]])
+    """
+    if (relevance == 1.0).all():
+        return X
+    if not scipy.sparse.issparse(X):
+        return X * relevance.astype(X.dtype)
+    out = X.copy()
+    out.data *= relevance[X.indices].astype(X.dtype)
+    return out
+
+
+class _Sums:
+    """What a thread adds up: W, W x, and W x^2, over rows and all over."""
+
+    def __init__(self, centres: int, features: int) -> None:
+        self.weights = np.zeros(centres)
+        self.products = np.zeros((centres, features))
+        self.squares = np.zeros(features)
+
+    def __iadd__(self, other: "_Sums") -> "_Sums":
+        self.weights += other.weights
+        self.products += other.products
+        self.squares += other.squares
+        return self
+
+
+class Mover:
+    """Moves centres, and weighs features.
+
+    Parameters
+    ----------
+    X, task
+        The rows.
+    held
+        Those that are held out, at least one.
+    gamma, C
+        Of the problem.
+    n_jobs, rng
+        Threads, and of whatever the solver draws.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        task: Task,
+        held: np.ndarray,
+        gamma: float,
+        C: float,
+        n_jobs: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.X, self.task, self.held = X, task, held
+        self.kernel, self.C = kernels.make("rbf", gamma, 1, 0.0), C
+        self.n_jobs, self.rng = n_jobs, rng
+        self.weight = task.weight.copy()
+        self.weight[held] = 0.0
+        # Of the objective: that of a row, whatever their number.
+        self.unit = max(C * float(self.weight.sum()), 1e-300)
+        self.ridge = 0.0
+
+    def run(
+        self,
+        place: Place,
+        steps: int,
+        tell: Callable[[int, float], None] = lambda step, badness: None,
+    ) -> tuple[Place, list[float]]:
+        """Take steps while the rows held out gain by them.
+
+        Returns the best place, and the badness of those rows at the start and after
+        every step; `tell` gets each.
+        """
+        shape, features = place.points.shape, len(place.relevance)
+        best = self._here = place
+        self.ridge = self._ridge(place)
+        path: list[float] = []
+
+        def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
+            place = Place(
+                at[features:].reshape(shape), np.exp(at[:features]), self._here.coef
+            )
+            return self._visit(place)
+
+        def look(at: np.ndarray) -> None:
+            nonlocal best
+            path.append(self._badness)
+            tell(len(path) - 1, self._badness)
+            if not self._badness > min(path):
+                best = self._here
+            before, now = min(path[:-PATIENCE], default=math.inf), min(path)
+            if before - now < max(GAIN * now, 1.0 / len(self.held)):
+                raise StopIteration
+
+        start = np.concatenate([np.log(place.relevance), place.points.ravel()])
+        most = np.full(len(start), np.inf)
+        most[:features] = math.log(FARTHEST)
+        value, _ = objective(start)
+        look(start)
+        if math.isfinite(value):
+            scipy.optimize.minimize(
+                objective,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=scipy.optimize.Bounds(-most, most),
+                callback=look,
+                options={"maxiter": steps, "maxfun": 2 * steps},
+            )
+        return best, path
+
+    def _values(self, place: Place) -> Values:
+        rows = weighed(self.X, place.relevance)
+        points = place.points * place.relevance
+        return Values(self.kernel, rows, points, self.n_jobs)
+
+    def _ridge(self, place: Place) -> float:
+        def task(part: slice, known: np.ndarray, total: list[float]) -> None:
+            total.append(float(self.weight[part] @ (known * known).sum(axis=1)))
+
+        totals = self._values(place).each(task, list)
+        return RIDGE * self.C * sum(map(sum, totals)) / len(place.points)
+
+    def _visit(self, place: Place) -> tuple[float, np.ndarray]:
+        """Objective for each row, and its gradient by log relevance and points."""
+        task, values = self.task, self._values(place)
+        solver = Solver(
+            *(values, task.loss, task.y, self.weight, task.outputs, self.rng),
+            self.ridge,
+        )
+        found = solver.solve(self.C, place.coef, EXACT, ITERATIONS)
+        self._here = place._replace(coef=found.coef)
+        self._badness = task.badness(found.scores[self.held], self.held)
+        slopes, curvatures = np.empty_like(found.scores), np.empty(len(task.y))
+        C = self.C * self.weight
+        differentiate(task.loss, found.scores, task.y, C, slopes, curvatures)
+        sums = self._of_rows(values, slopes, found.coef)
+        points, relevance = place.points, place.relevance
+        pairs = found.coef.T @ found.coef * solver.gram
+        np.fill_diagonal(pairs, 0.0)  # nothing comes nearer to itself
+        # Half of the regulariser's pairs, and each centre is on both sides of its own.
+        by_points = sums.products + pairs @ points
+        by_points -= (sums.weights + pairs.sum(axis=0))[:, np.newaxis] * points
+        spread = sums.squares - 2.0 * (sums.products * points).sum(axis=0)
+        spread += sums.weights @ points**2
+        spread += pairs.sum(axis=0) @ points**2 - (pairs @ points * points).sum(axis=0)
+        factor = 2.0 * self.kernel.gamma * relevance**2 / self.unit
+        gradient = np.concatenate([-factor * spread, (factor * by_points).ravel()])
+        return found.objective / self.unit, gradient
+
+    def _of_rows(self, values: Values, slopes: np.ndarray, coef: np.ndarray) -> _Sums:
+        slopes32, coef32 = slopes.astype(np.float32), coef.astype(np.float32)
+
+        def task(part: slice, known: np.ndarray, total: _Sums) -> None:
+            X, W = self.X[part], slopes32[part] @ coef32
+            W *= known
+            total.weights += W.sum(axis=0)
+            total.products += (X.T @ W).T
+            squares = X.multiply(X) if scipy.sparse.issparse(X) else X * X
+            total.squares += squares.T @ W.sum(axis=1)
+
+        shape = len(values.points), values.X.shape[1]
+        first, *others = values.each(task, lambda: _Sums(*shape))
+        for other in others:
+            first += other
+        return first
