@@ -32,7 +32,7 @@ from onkel.refit.reservoir import Reservoir
 FIRST_REFIT, GROWTH = 256, 1.3
 COUNTERS = ("t", "updates", "maintenance", "mistakes")
 # Share of the budget that is the quick learner's.
-QUICK = 0.7
+QUICK = 0.8
 # Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # Rate at which the weights of the mixture learn, and the largest score they see.

@@ -47,7 +47,8 @@ from onkel.experiments.comparison_timing import (
 )
 from onkel.experiments.race import machine
 
-METHODS = ("svc-grid", "svc", "nystroem", "lightgbm", "onkel")
+METHODS = ("svc-grid", "svc", "nystroem", "lightgbm", "onkel", "onkel-auto")
+OURS = ("onkel", "onkel-auto")
 # Without randomness: on a fixed test part, one run counts for all seeds.
 DETERMINISTIC = ("svc", "lightgbm")
 LIMIT = 600.0  # seconds of a search, and of a fit
@@ -216,7 +217,7 @@ def first_of_each(task: Case, rows: int) -> np.ndarray:
     return np.concatenate([np.flatnonzero(task.y == label)[:few] for label in classes])
 
 
-def onkel(task: Case, seed: int, budget: int) -> Outcome:
+def onkel(task: Case, seed: int, budget: int | str) -> Outcome:
     """Fit ours on the rows as they are, compiled before."""
     import onkel
 
@@ -224,7 +225,7 @@ def onkel(task: Case, seed: int, budget: int) -> Outcome:
         onkel, "KernelRegressor" if task.is_regression else "KernelClassifier"
     )
     few = first_of_each(task, WARM_UP_ROWS)
-    warm = kind(budget=budget, random_state=seed).fit(task.X[few], task.y[few])
+    warm = kind(random_state=seed).fit(task.X[few], task.y[few])
     warm.predict(task.X[few])
     done = _simple(kind(budget=budget, random_state=seed), task)
     names = {"gamma_": "gamma", "C_": "C", "held_out_score_": "held_out_score"}
@@ -296,8 +297,8 @@ def _fitted(
     name: str, method: str, seed: int, budget: int, records: Mapping[str, Any]
 ) -> tuple[Case, Outcome | dict[str, Any]]:
     raw = case(name, seed)
-    if method == "onkel":
-        return raw, onkel(raw, seed, budget)
+    if method in OURS:
+        return raw, onkel(raw, seed, budget if method == "onkel" else "auto")
     task = prepared(raw)
     if method == "nystroem":
         return task, nystroem(task, seed, budget)
@@ -350,7 +351,7 @@ def measure(
     }
     if method in ("svc", "svc-grid"):
         facts["model_size"] = len(model.support_)
-    if method == "onkel" and not task.is_regression:
+    if method in OURS and not task.is_regression:
         facts["calibration_error"] = _calibration(model, task, answer)
     return {
         **said,

@@ -16,6 +16,7 @@ from onkel.experiments.comparison_cells import (
     COSTS,
     FACTORS,
     METHODS,
+    OURS,
     RESAMPLES,
     WARM_UP_ROWS,
 )
@@ -38,6 +39,7 @@ NAMES = {
     "nystroem": "Nystroem",
     "lightgbm": "LightGBM",
     "onkel": "onkel",
+    "onkel-auto": "onkel, auto",
 }
 # Paul Tol's muted colours, as in the other pictures.
 LOOKS = {
@@ -46,6 +48,7 @@ LOOKS = {
     "nystroem": ("#117733", "^"),
     "lightgbm": ("#999933", "v"),
     "onkel": ("#cc6677", "o"),
+    "onkel-auto": ("#aa4499", "P"),
 }
 PART = "†"
 DIGITS = 6  # of a number in the JSON that count
@@ -139,7 +142,7 @@ def details_table(found: Results) -> list[str]:
     """What was chosen, sizes, memory, time to predict, calibration; first seed."""
     rows = []
     for name, of_set in found.items():
-        for method in ("svc-grid", "onkel"):
+        for method in ("svc-grid", *OURS):
             if method not in of_set:
                 continue
             result = of_set[method]
@@ -212,6 +215,7 @@ METHOD = """\
   1 / (features * variance), by 5-fold cross-validation on a tenth of the training rows
   (at least 100), then a fit on all of them. SVC: C = 1, gamma = "scale". For values,
   SVR in the same way with epsilon 0.1. Both with a cache of 1,000 MB.
+- onkel, auto: `budget="auto"`, the rest by default.
 - Nystroem: as many features as our budget ({budget}), its defaults, and LinearSVC or
   Ridge with theirs. LightGBM: defaults.
 - Every cell is a process of its own with one thread. Seconds are those of the
@@ -250,6 +254,7 @@ def page(records: Mapping[str, dict[str, Any]]) -> str:
     """Write the page in Markdown."""
     found = results(records)
     verdicts = {name: verdict(of_set) for name, of_set in found.items()}
+    grown = {name: verdict(of_set, "onkel-auto") for name, of_set in found.items()}
     last = [record for record in records.values() if "failed" not in record][-1]
     machine = last["machine"]
     versions = ", ".join(f"{name} {no}" for name, no in machine["versions"].items())
@@ -271,8 +276,11 @@ def page(records: Mapping[str, dict[str, Any]]) -> str:
     lines = [
         INTRODUCTION,
         *("## Targets", "", *targets(verdicts), *failed),
+        *('With `budget="auto"`, which grows where that helps:', ""),
+        *targets(grown, is_of_a_size=False),
         *("![error against seconds](comparison.png)", ""),
         *("## Verdicts", "", *verdict_table(verdicts)),
+        *('With `budget="auto"`:', "", *verdict_table(grown)),
         *("## Test error", "", *error_table(found)),
         *("## Seconds to fit, one thread", "", *seconds_table(found)),
     ]
@@ -305,11 +313,11 @@ def _panel(axes: Axes, name: str, of_set: Mapping[str, Result]) -> None:
             yerr=np.std(values, ddof=1) if len(values) > 1 else None,
             color=colour,
             marker=marker,
-            markersize=9 if method == "onkel" else 7,
+            markersize=9 if method in OURS else 7,
             markerfacecolor="white" if result.is_extrapolated else colour,
             linestyle="none",
             linewidth=1,
-            zorder=3 if method == "onkel" else 2,
+            zorder=3 if method in OURS else 2,
         )
     axes.set_title(name + (" (values)" if name in REGRESSION else ""), fontsize=10)
     axes.set_xscale("log")

@@ -118,9 +118,9 @@ class Verdict(NamedTuple):
     to_lightgbm: Difference | None
 
 
-def verdict(of_set: Mapping[str, Result]) -> Verdict:
-    """Compare ours with each rival."""
-    ours, best = of_set.get("onkel"), better_machine(of_set)
+def verdict(of_set: Mapping[str, Result], method: str = "onkel") -> Verdict:
+    """Compare a method of ours with each rival."""
+    ours, best = of_set.get(method), better_machine(of_set)
 
     def to(method: str | None) -> Difference | None:
         theirs = of_set.get(method or "")
@@ -144,8 +144,11 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def targets(verdicts: Mapping[str, Verdict]) -> list[str]:
-    """Count the targets, failures by name."""
+def targets(verdicts: Mapping[str, Verdict], is_of_a_size: bool = True) -> list[str]:
+    """Count the targets, failures by name.
+
+    Against Nystroem only if ours `is_of_a_size`: that is, of the same.
+    """
     machine = {n: v.to_machine for n, v in verdicts.items() if v.to_machine}
     if not machine:
         return ["onkel is not measured yet.", ""]
@@ -166,13 +169,14 @@ def targets(verdicts: Mapping[str, Verdict]) -> list[str]:
         f"- At least {FASTER:.0f} times faster wherever the better SVC needs more than "
         f"{SLOW:.0f} s. " + _outcome(not late, second),
     ]
-    nystroem = _by_verdict(v.to_nystroem for v in verdicts.values())
-    lines.append(
-        "- Better than Nystroem + LinearSVC (Ridge for values) everywhere. "
-        + _outcome(nystroem["worse"] + nystroem["tie"] == 0, _told(nystroem))
-        + _list_of("tie", {n: v.to_nystroem for n, v in verdicts.items()})
-        + _list_of("worse", {n: v.to_nystroem for n, v in verdicts.items()})
-    )
+    if is_of_a_size:
+        nystroem = _by_verdict(v.to_nystroem for v in verdicts.values())
+        lines.append(
+            "- Better than Nystroem + LinearSVC (Ridge for values) everywhere. "
+            + _outcome(nystroem["worse"] + nystroem["tie"] == 0, _told(nystroem))
+            + _list_of("tie", {n: v.to_nystroem for n, v in verdicts.items()})
+            + _list_of("worse", {n: v.to_nystroem for n, v in verdicts.items()})
+        )
     trees = _by_verdict(v.to_lightgbm for v in verdicts.values())
     lines.append(
         "- Better than LightGBM on at least a third. "

@@ -36,12 +36,13 @@ RISE, RISES = 4.0, 2
 FINE = 1e-3
 # Rows with which centres move, for each of them: the most, and what it takes at least;
 # the most kernel values; how many rows for one that is held out; steps.
-MOST_ROWS, FEWEST_ROWS, MOST_VALUES, HELD_OF_MOVED = 50, 10, 2**27, 4
+MOST_ROWS, FEWEST_ROWS, MOST_VALUES, HELD_OF_MOVED = 50, 12, 2**26, 4
 MOVES = 40
 # Mistakes of the rows held out that it takes to see that there are fewer.
 COUNTABLE = 10
-# budget="auto": the first, and the share of the error that doubling it has to gain.
-SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
+# budget="auto": the first, the last, and the share of the error that doubling it twice
+# has to gain. Once may gain little where centres begin to be too many to be moved.
+SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
 
 
 class Machine(NamedTuple):
@@ -149,22 +150,22 @@ def fit(
     if wish.budget is not None:
         return with_budget(wish.budget, relevance)
     best, budget, before = None, SMALLEST_BUDGET, 0.0
+    errors: list[float] = []
     while True:
         now = time.perf_counter()
         machine = with_budget(budget, relevance)
         took = time.perf_counter() - now
-        better = best is None or machine.error < best.error
-        enough = best is not None and machine.error > (1 - WORTHWHILE) * best.error
-        best = machine if better else best
+        best = machine if best is None or machine.error < best.error else best
         relevance = best.relevance
+        errors.append(best.error)
         budget *= 2
         # Twice the centres take two to four times as long.
         growth = min(max(took / before, 2.0), 4.0) if before else 3.0
         ends = time.perf_counter() - begun + growth * took
         before = took
         if (
-            enough
-            or 2 * budget > len(task.y)
+            (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
+            or budget > min(LARGEST_BUDGET, len(task.y) // 2)
             or (wish.time_limit is not None and ends > wish.time_limit)
         ):
             return best
@@ -237,9 +238,7 @@ def _with_budget(
 
 
 def _can_gain(task: Task, scores: np.ndarray, held: np.ndarray) -> bool:
-    return (
-        task.is_regression or task.error(scores, held) * len(held) >= COUNTABLE
-    )
+    return task.is_regression or task.error(scores, held) * len(held) >= COUNTABLE
 
 
 def _moved(

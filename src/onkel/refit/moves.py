@@ -35,7 +35,7 @@ from onkel.refit.values import Values
 EXACT, ITERATIONS = 1e-5, 15
 # Steps after which it ends, unless the rows held out have gained this share by them, and
 # as much as one of them.
-PATIENCE, GAIN = 4, 0.0025
+PATIENCE, GAIN = 4, 0.001
 # Share of the mean diagonal of C K'K that is added to the nugget. Without it centres
 # that lie close get large coefficients of opposite signs, and steps have to be tiny.
 RIDGE = 1e-5

@@ -33,7 +33,7 @@ from onkel.losses import Loss, smoothness
 from onkel.refit.values import Values
 
 # Rows for each centre of which the preconditioner is made, and the fewest.
-SAMPLE = 8
+SAMPLE = 3
 FEWEST_SAMPLED = 10_000
 # Times as many rows, from which on a solution for a sample is found first.
 MANY = 3

@@ -55,6 +55,9 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
     if not _is_array(fitted["mixture_"], np.float64, (2,)):
         raise ValueError("its learners have no weights")
     _check_scaler(fitted["scaler_"], features)
+    relevance = fitted["relevance_"]
+    if not _is_array(relevance, np.float64, (features,)) or (relevance <= 0).any():
+        raise ValueError("its features have no weights")
     extent = fitted["_extent"]
     if (
         not isinstance(extent, Extent)
