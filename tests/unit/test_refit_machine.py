@@ -8,7 +8,8 @@ import pytest
 
 from onkel import losses
 from onkel.refit.held_out import Task
-from onkel.refit.machine import Machine, Wish, fit
+from onkel.refit.machine import Wish, fit
+from onkel.refit.maker import Machine
 from tests.exact import refit
 from tests.exact.kernels import gram
 

@@ -24,7 +24,8 @@ from onkel.kernels import Kernel
 from onkel.refit import machine
 from onkel.refit.extent import Extent
 from onkel.refit.held_out import Task
-from onkel.refit.machine import Machine, Wish
+from onkel.refit.machine import Wish
+from onkel.refit.maker import Machine
 from onkel.refit.moves import weighed
 from onkel.refit.reservoir import Reservoir
 

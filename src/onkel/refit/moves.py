@@ -33,8 +33,8 @@ from onkel.refit.values import Values
 
 # How exactly the coefficients are found: what they lack, the gradient has in error.
 EXACT, ITERATIONS = 1e-5, 15
-# Steps after which it ends, unless the rows held out have gained this share by them, and
-# as much as one of them.
+# Steps after which it ends, unless the rows held out have gained this share by them,
+# and as much as one of these rows.
 PATIENCE, GAIN = 4, 0.001
 # Share of the mean diagonal of C K'K that is added to the nugget. Without it centres
 # that lie close get large coefficients of opposite signs, and steps have to be tiny.

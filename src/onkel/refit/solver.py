@@ -165,7 +165,7 @@ class Solver:
     def _patience(self, curvatures: np.ndarray) -> float:
         """Share of the curvature that may change place before it matters."""
         centres = len(self.gram)
-        used = min(np.count_nonzero(curvatures), self._sampled())
+        used = min(int(np.count_nonzero(curvatures)), self._sampled())
         is_cheap = centres * (used + centres) < CHEAP * len(curvatures) * self.outputs
         return CHANGED_A_LITTLE if is_cheap else CHANGED
 

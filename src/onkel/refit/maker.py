@@ -1,0 +1,197 @@
+"""Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.refit.calibration import UNCALIBRATED, calibrate
+from onkel.refit.held_out import Task
+from onkel.refit.moves import Mover, Place, weighed
+from onkel.refit.search import Choice, Finder, Trial
+
+# Step from one C to the next, once the centres are final, and how many.
+RISE, RISES = 4.0, 2
+# How exactly the coefficients are found.
+FINE = 1e-3
+# Rows with which centres move, for each of them: the most, and what it takes at least;
+# the most kernel values; how many rows for one that is held out; steps.
+MOST_ROWS, FEWEST_ROWS, MOST_VALUES, HELD_OF_MOVED = 50, 12, 2**26, 4
+MOVES = 40
+# Mistakes of the rows held out that it takes to see that there are fewer.
+COUNTABLE = 10
+NOBODY = np.zeros(0, np.int64)
+
+
+class Machine(NamedTuple):
+    """What was found."""
+
+    points: np.ndarray  # shape (centres, features), of features weighed
+    relevance: np.ndarray  # shape (features,): the weights
+    coef: np.ndarray  # shape (outputs, centres)
+    gamma: float
+    C: float
+    slopes: np.ndarray | None  # of the calibration, for classes
+    error: float  # of the rows held out
+
+
+class _Solved(NamedTuple):
+    """Trials that were solved, one for each part held out."""
+
+    trials: list[Trial]
+    coefs: list[np.ndarray | None]
+    scores: list[np.ndarray]  # of the rows held out
+    C: float
+    badness: float
+
+
+class Maker:
+    """Makes machines, all from the same rows.
+
+    Parameters
+    ----------
+    find
+        Finds centres.
+    X, task
+        All rows.
+    held_out
+        Rows to hold out, part by part, or none.
+    choice
+        gamma, and the least C.
+    rises
+        How many Cs are tried.
+    adapt
+        Whether centres move and features are weighed.
+    n_jobs, seed
+        Threads, and of everything random.
+    announce
+        Is told of every step.
+    """
+
+    def __init__(
+        self,
+        find: Finder,
+        X: Any,
+        task: Task,
+        held_out: list[np.ndarray],
+        choice: Choice,
+        rises: int,
+        adapt: bool,
+        n_jobs: int,
+        seed: int,
+        announce: Callable[[str], None],
+    ) -> None:
+        self.find, self.X, self.task, self.held_out = find, X, task, held_out
+        self.choice, self.rises, self.adapt = choice, rises, adapt
+        self.n_jobs, self.seed, self.announce = n_jobs, seed, announce
+
+    def make(self, budget: int, relevance: np.ndarray) -> Machine:
+        """Make a machine; `relevance` is where the weights of features begin."""
+        rng = np.random.default_rng(self.seed)
+        rows = weighed(self.X, relevance)
+        trials = [
+            self._trial(self.find, rows, held, budget, rng) for held in self.held_out
+        ]
+        if not trials:
+            best = _Solved([], [], [], self.choice.C, np.inf)
+        else:
+            best = self._rising(trials)
+        if len(trials) == 1 and self.adapt and self._can_gain(best.scores[0]):
+            best, relevance = self._improved(best, relevance, rng)
+        error, slopes = np.nan, None if self.task.is_regression else UNCALIBRATED
+        if trials:
+            held, scores = np.concatenate(self.held_out), np.concatenate(best.scores)
+            error = self.task.error(scores, held)
+            if not self.task.is_regression:
+                slopes = calibrate(self.task.part(held), scores)
+        if len(trials) == 1:
+            # The rows held out join; their kernel values are there already.
+            final, start = best.trials[0], best.coefs[0]
+        else:
+            final, start = self._trial(self.find, rows, NOBODY, budget, rng), None
+        final.solver.weight = self.task.weight
+        coef = final.solver.solve(best.C, start, FINE).coef
+        return Machine(
+            *(final.points, relevance, coef, self.choice.gamma, best.C, slopes, error)
+        )
+
+    def _trial(
+        self,
+        find: Finder,
+        rows: Any,
+        held: np.ndarray,
+        budget: int,
+        rng: np.random.Generator,
+    ) -> Trial:
+        gamma, n_jobs = self.choice.gamma, self.n_jobs
+        return Trial(find, rows, self.task, held, gamma, budget, n_jobs, rng)
+
+    def _solved(self, trials: list[Trial], C: float) -> _Solved:
+        scores = [trial.solve(C, FINE) for trial in trials]
+        judged = zip(scores, self.held_out, strict=True)
+        badness = float(np.mean([self.task.badness(*each) for each in judged]))
+        return _Solved(trials, [trial.coef for trial in trials], scores, C, badness)
+
+    def _rising(self, trials: list[Trial]) -> _Solved:
+        """Solve for larger and larger Cs, as long as that is better."""
+        best = self._solved(trials, self.choice.C)
+        for _ in range(self.rises - 1):
+            found = self._solved(trials, RISE * best.C)
+            if found.badness >= best.badness:
+                break
+            best = found
+        return best
+
+    # ---- moves
+
+    def _can_gain(self, scores: np.ndarray) -> bool:
+        """Whether the rows held out could tell a gain."""
+        held = self.held_out[0]
+        mistakes = self.task.error(scores, held) * len(held)
+        return self.task.is_regression or mistakes >= COUNTABLE
+
+    def _improved(
+        self, best: _Solved, relevance: np.ndarray, rng: np.random.Generator
+    ) -> tuple[_Solved, np.ndarray]:
+        """Move centres and weigh features, if that is better."""
+        (trial,), (coef,), held = best.trials, best.coefs, self.held_out[0]
+        assert coef is not None
+        place = Place(trial.points / relevance, relevance, coef)
+        moved = self._moved(place, best.C, rng)
+        if moved is None:
+            return best, relevance
+        points = moved.points * moved.relevance
+        rows = weighed(self.X, moved.relevance)
+        again = self._trial(lambda *given: points, rows, held, len(points), rng)
+        again.coef = moved.coef
+        found = self._solved([again], best.C)
+        if found.badness < best.badness:
+            return found, moved.relevance
+        return best, relevance
+
+    def _moved(self, place: Place, C: float, rng: np.random.Generator) -> Place | None:
+        """Move centres with a sample of the rows; None if that does not help."""
+        task, held, centres = self.task, self.held_out[0], len(place.points)
+        learnt = np.ones(len(task.y), bool)
+        learnt[held] = False
+        there = int(learnt.sum())
+        count = min(MOST_ROWS * centres, MOST_VALUES // centres, there)
+        if count < FEWEST_ROWS * centres:
+            return None
+        some = rng.choice(np.flatnonzero(learnt), count, replace=False)
+        watched = min(max(count // HELD_OF_MOVED, 1), len(held))
+        out = rng.choice(held, watched, replace=False)
+        rows = np.sort(np.concatenate([some, out]))
+        part = task.part(rows)
+        mover = Mover(
+            self.X[rows],
+            part._replace(weight=part.weight * (there / count)),
+            *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
+            *(self.n_jobs, rng),
+        )
+
+        def tell(step: int, badness: float) -> None:
+            self.announce(f"centres moved {step} times, badness {badness:.4g}")
+
+        found, path = mover.run(place, MOVES, tell)
+        return found if int(np.argmin(path)) else None
