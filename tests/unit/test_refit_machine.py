@@ -42,7 +42,8 @@ def fitted(X: np.ndarray, task: Task, wish: Wish, seed: int = 0) -> Machine:
 
 
 def scores(machine: Machine, X: np.ndarray) -> np.ndarray:
-    return gram(X, machine.points, gamma=machine.gamma) @ machine.coef.T
+    rows = X * machine.relevance
+    return gram(rows, machine.points, gamma=machine.gamma) @ machine.coef.T
 
 
 def error(machine: Machine, X: np.ndarray, task: Task) -> float:
@@ -85,7 +86,7 @@ def test_what_is_given_is_used(rows: int, gamma: float | None, C: float | None) 
     assert C is None or machine.C == C
     # The coefficients are those of all rows, for the gamma and C that it says.
     problem = refit.problem(
-        X,
+        X * machine.relevance,
         machine.points,
         task.y,
         task.weight,

@@ -225,7 +225,7 @@ def onkel(task: Case, seed: int, budget: int | str) -> Outcome:
         onkel, "KernelRegressor" if task.is_regression else "KernelClassifier"
     )
     few = first_of_each(task, WARM_UP_ROWS)
-    warm = kind(random_state=seed).fit(task.X[few], task.y[few])
+    warm = kind(budget=budget, random_state=seed).fit(task.X[few], task.y[few])
     warm.predict(task.X[few])
     done = _simple(kind(budget=budget, random_state=seed), task)
     names = {"gamma_": "gamma", "C_": "C", "held_out_score_": "held_out_score"}

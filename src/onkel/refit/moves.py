@@ -28,11 +28,11 @@ import scipy.sparse
 from onkel import kernels
 from onkel.engine.objective import differentiate
 from onkel.refit.held_out import Task
-from onkel.refit.solver import Solver
+from onkel.refit.solver import Solver, sloping
 from onkel.refit.values import Values
 
 # How exactly the coefficients are found: what they lack, the gradient has in error.
-EXACT, ITERATIONS = 1e-5, 15
+EXACT, ITERATIONS = 1e-5, 10
 # Steps after which it ends, unless the rows held out have gained this share by them,
 # and as much as one of these rows.
 PATIENCE, GAIN = 4, 0.001
@@ -209,8 +209,9 @@ class Mover:
         slopes32, coef32 = slopes.astype(np.float32), coef.astype(np.float32)
 
         def task(part: slice, known: np.ndarray, total: _Sums) -> None:
-            X, W = self.X[part], slopes32[part] @ coef32
-            W *= known
+            some = sloping(slopes32[part])
+            X, W = self.X[part][some], slopes32[part][some] @ coef32
+            W *= known[some]
             total.weights += W.sum(axis=0)
             total.products += (X.T @ W).T
             squares = X.multiply(X) if scipy.sparse.issparse(X) else X * X

@@ -45,6 +45,8 @@ LIFT = 1e-6
 MEMORY = 10
 # Share of a step below which it is given up.
 SHORTEST = 1e-3
+# Share of the rows up to which it is worth while to copy those with a slope.
+FEW_SLOPES = 0.4
 # A new preconditioner, if this share of all curvature has changed place; or that, if it
 # takes fewer than so many products for each row, which is less than a few passes take.
 CHANGED, CHANGED_A_LITTLE, CHEAP = 0.2, 0.02, 50
@@ -164,9 +166,11 @@ class Solver:
 
     def _patience(self, curvatures: np.ndarray) -> float:
         """Share of the curvature that may change place before it matters."""
+        if self.outputs > 1:
+            return CHANGED  # never Newton's matrix of each: better to remember steps
         centres = len(self.gram)
         used = min(int(np.count_nonzero(curvatures)), self._sampled())
-        is_cheap = centres * (used + centres) < CHEAP * len(curvatures) * self.outputs
+        is_cheap = centres * (used + centres) < CHEAP * len(curvatures)
         return CHANGED_A_LITTLE if is_cheap else CHANGED
 
     def _sampled(self) -> int:
@@ -204,7 +208,8 @@ class Solver:
                 slopes[part],
                 curvatures[part],
             )
-            total.matrix += slopes[part].T.astype(np.float32) @ known
+            some = sloping(slopes[part])
+            total.matrix += slopes[part][some].T.astype(np.float32) @ known[some]
 
         totals = self.values.each(task, lambda: _Sums(coef.shape))
         self.passes += 1
@@ -238,6 +243,20 @@ class Solver:
                 return scipy.linalg.cho_factor(matrix, lower=True)
             except np.linalg.LinAlgError:
                 lift *= 10.0
+
+
+def sloping(slopes: np.ndarray) -> Any:
+    """Index of the rows with a slope, if they are few; otherwise of all.
+
+    Examples
+    --------
+    >>> sloping(np.array([[0.0], [2.0], [0.0]]))
+    array([1])
+    >>> sloping(np.ones((3, 1)))
+    slice(None, None, None)
+    """
+    rows = np.flatnonzero(slopes.any(axis=1))
+    return rows if len(rows) <= FEW_SLOPES * len(slopes) else slice(None)
 
 
 def _times_inverse(
