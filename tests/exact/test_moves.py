@@ -141,7 +141,8 @@ def visit(given: Example, form: str = "dense", n_jobs: int = 1) -> Any:
     """Objective and gradient, at a place where moves begin."""
     mover = given.mover(form, n_jobs)
     mover.ridge = mover._ridge(given.place)
-    return mover._visit(given.place)
+    value, by_relevance, by_points = mover._visit(given.place)
+    return value, np.concatenate([by_relevance, by_points.ravel()])
 
 
 @pytest.fixture
@@ -195,12 +196,13 @@ def test_the_gradient_is_good_enough_where_it_is_made_in_haste(
         context.setattr(moves, "EXACT", 1e-3)
         context.setattr(moves, "ITERATIONS", 100)
         mover._visit(given.place)
-    _, gradient = mover._visit(mover._here)
+    _, by_relevance, by_points = mover._visit(mover._here)
+    gradient = np.concatenate([by_relevance, by_points.ravel()])
     which = [*range(FEATURES), *range(FEATURES, len(gradient), 5)]
     slopes, found = differences(given, which), gradient[which]
     cosine = found @ slopes / np.linalg.norm(found) / np.linalg.norm(slopes)
-    # Steps of the solver that gain little are not always the last: softmax, 0.9927.
-    assert cosine > (0.99 if outputs > 1 and loss == "log_loss" else 0.9999)
+    # Where to go is what it is for; measured: 0.999998 and more.
+    assert cosine > 0.9999
 
 
 @pytest.mark.parametrize(("loss", "outputs"), [("squared_hinge", 3), ("log_loss", 1)])

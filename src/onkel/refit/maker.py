@@ -14,10 +14,13 @@ from onkel.refit.search import Choice, Finder, Trial
 RISE, RISES = 4.0, 2
 # How exactly the coefficients are found.
 FINE = 1e-3
-# Rows with which centres move, for each of them: the most, and what it takes at least;
-# the most kernel values; how many rows for one that is held out; steps.
-MOST_ROWS, FEWEST_ROWS, MOST_VALUES, HELD_OF_MOVED = 50, 12, 2**26, 4
+# Rows with which centres move: so many for each, but not fewer in all; the most kernel
+# values; rows for each centre without which it is no use; rows for one held out; steps.
+ROWS, ROWS_IN_ALL, MOST_VALUES, FEWEST_ROWS, HELD_OF_MOVED = 50, 5000, 2**26, 12, 4
 MOVES = 40
+# Coordinates of all centres that may be moved: L-BFGS keeps 25 numbers for each. And
+# the largest feature: single precision could not square much more, if it is weighed.
+MOST_COORDINATES, LARGEST = 2**20, 1e15
 # Mistakes of the rows held out that it takes to see that there are fewer.
 COUNTABLE = 10
 NOBODY = np.zeros(0, np.int64)
@@ -175,8 +178,11 @@ class Maker:
         learnt = np.ones(len(task.y), bool)
         learnt[held] = False
         there = int(learnt.sum())
-        count = min(MOST_ROWS * centres, MOST_VALUES // centres, there)
-        if count < FEWEST_ROWS * centres:
+        wanted = max(ROWS * centres, ROWS_IN_ALL)
+        count = min(wanted, MOST_VALUES // centres, there)
+        if count < FEWEST_ROWS * centres or place.points.size > MOST_COORDINATES:
+            return None
+        if abs(self.X).max() > LARGEST:
             return None
         some = rng.choice(np.flatnonzero(learnt), count, replace=False)
         watched = min(max(count // HELD_OF_MOVED, 1), len(held))

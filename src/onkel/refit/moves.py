@@ -129,30 +129,33 @@ class Mover:
         every step; `tell` gets each.
         """
         shape, features = place.points.shape, len(place.relevance)
+        # Points in units of the kernel's width: then that of the features is nothing
+        # to L-BFGS, which begins as if the objective were as steep in every direction.
+        width = math.sqrt(self.kernel.gamma)
         best = self._here = place
-        self.ridge = self._ridge(place)
         path: list[float] = []
 
         def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
-            place = Place(
-                at[features:].reshape(shape), np.exp(at[:features]), self._here.coef
-            )
-            return self._visit(place)
+            relevance, points = np.exp(at[:features]), at[features:] / width
+            here = Place(points.reshape(shape), relevance, self._here.coef)
+            value, by_relevance, by_points = self._visit(here)
+            return value, np.concatenate([by_relevance, by_points.ravel() / width])
 
         def look(at: np.ndarray) -> None:
             nonlocal best
+            if self._badness < min(path, default=math.inf):
+                best = self._here
             path.append(self._badness)
             tell(len(path) - 1, self._badness)
-            if not self._badness > min(path):
-                best = self._here
             before, now = min(path[:-PATIENCE], default=math.inf), min(path)
-            if before - now < max(GAIN * now, 1.0 / len(self.held)):
+            if not before - now >= max(GAIN * now, 1.0 / len(self.held)):
                 raise StopIteration
 
-        start = np.concatenate([np.log(place.relevance), place.points.ravel()])
+        start = np.concatenate([np.log(place.relevance), width * place.points.ravel()])
         most = np.full(len(start), np.inf)
         most[:features] = math.log(FARTHEST)
-        value, _ = objective(start)
+        self.ridge = self._ridge(place)
+        value, *_ = self._visit(place)
         look(start)
         if math.isfinite(value):
             scipy.optimize.minimize(
@@ -178,7 +181,7 @@ class Mover:
         totals = self._values(place).each(task, list)
         return RIDGE * self.C * sum(map(sum, totals)) / len(place.points)
 
-    def _visit(self, place: Place) -> tuple[float, np.ndarray]:
+    def _visit(self, place: Place) -> tuple[float, np.ndarray, np.ndarray]:
         """Objective for each row, and its gradient by log relevance and points."""
         task, values = self.task, self._values(place)
         solver = Solver(
@@ -202,8 +205,7 @@ class Mover:
         spread += sums.weights @ points**2
         spread += pairs.sum(axis=0) @ points**2 - (pairs @ points * points).sum(axis=0)
         factor = 2.0 * self.kernel.gamma * relevance**2 / self.unit
-        gradient = np.concatenate([-factor * spread, (factor * by_points).ravel()])
-        return found.objective / self.unit, gradient
+        return found.objective / self.unit, -factor * spread, factor * by_points
 
     def _of_rows(self, values: Values, slopes: np.ndarray, coef: np.ndarray) -> _Sums:
         slopes32, coef32 = slopes.astype(np.float32), coef.astype(np.float32)
@@ -214,8 +216,9 @@ class Mover:
             W *= known[some]
             total.weights += W.sum(axis=0)
             total.products += (X.T @ W).T
+            X = X.astype(np.float64)
             squares = X.multiply(X) if scipy.sparse.issparse(X) else X * X
-            total.squares += squares.T @ W.sum(axis=1)
+            total.squares += squares.T @ W.sum(axis=1, dtype=np.float64)
 
         shape = len(values.points), values.X.shape[1]
         first, *others = values.each(task, lambda: _Sums(*shape))
