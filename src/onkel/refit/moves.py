@@ -128,22 +128,26 @@ class Mover:
         Returns the best place, and the badness of those rows at the start and after
         every step; `tell` gets each.
         """
+        self.ridge = self._ridge(place)
+        value, *_ = self._visit(place)
+        best, path = self._here, [self._badness]
+        tell(0, self._badness)
+        if not math.isfinite(value + self._badness):
+            return best, path
         shape, features = place.points.shape, len(place.relevance)
         # Points in units of the kernel's width: then that of the features is nothing
         # to L-BFGS, which begins as if the objective were as steep in every direction.
-        width = math.sqrt(self.kernel.gamma)
-        best = self._here = place
-        path: list[float] = []
+        narrow = math.sqrt(self.kernel.gamma)  # one over the width
 
         def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
-            relevance, points = np.exp(at[:features]), at[features:] / width
+            relevance, points = np.exp(at[:features]), at[features:] / narrow
             here = Place(points.reshape(shape), relevance, self._here.coef)
             value, by_relevance, by_points = self._visit(here)
-            return value, np.concatenate([by_relevance, by_points.ravel() / width])
+            return value, np.concatenate([by_relevance, by_points.ravel() / narrow])
 
         def look(at: np.ndarray) -> None:
             nonlocal best
-            if self._badness < min(path, default=math.inf):
+            if self._badness < min(path):
                 best = self._here
             path.append(self._badness)
             tell(len(path) - 1, self._badness)
@@ -151,22 +155,18 @@ class Mover:
             if not before - now >= max(GAIN * now, 1.0 / len(self.held)):
                 raise StopIteration
 
-        start = np.concatenate([np.log(place.relevance), width * place.points.ravel()])
+        start = np.concatenate([np.log(place.relevance), narrow * place.points.ravel()])
         most = np.full(len(start), np.inf)
         most[:features] = math.log(FARTHEST)
-        self.ridge = self._ridge(place)
-        value, *_ = self._visit(place)
-        look(start)
-        if math.isfinite(value):
-            scipy.optimize.minimize(
-                objective,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=scipy.optimize.Bounds(-most, most),
-                callback=look,
-                options={"maxiter": steps, "maxfun": 2 * steps},
-            )
+        scipy.optimize.minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=scipy.optimize.Bounds(-most, most),
+            callback=look,
+            options={"maxiter": steps, "maxfun": 2 * steps},
+        )
         return best, path
 
     def _values(self, place: Place) -> Values:
