@@ -5,6 +5,7 @@
 2. Centres for all rows but those held out, and coefficients for C and, as long as that
    is better on the rows held out, larger ones.
 3. Of many rows: centres move, and features get weights (see `moves`), on a sample.
+   Where centres are too many for that, features are weighed with fewer of them first.
 4. The score and the calibration, from the rows held out.
 5. The coefficients once more, now for all rows.
 
@@ -122,9 +123,9 @@ def fit(
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
-    relevance = np.ones(X.shape[1])
     if wish.budget is not None:
-        return with_budget(wish.budget, relevance)
+        return with_budget(wish.budget, maker.weigh(wish.budget))
+    relevance = np.ones(X.shape[1])
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []
     while True:

@@ -16,8 +16,11 @@ RISE, RISES = 4.0, 2
 FINE = 1e-3
 # Rows with which centres move: so many for each, but not fewer in all; the most kernel
 # values; rows for each centre without which it is no use; rows for one held out; steps.
-ROWS, ROWS_IN_ALL, MOST_VALUES, FEWEST_ROWS, HELD_OF_MOVED = 50, 5000, 2**26, 12, 4
+ROWS, ROWS_IN_ALL, MOST_VALUES, FEWEST_ROWS, HELD_OF_MOVED = 50, 5000, 2**26, 20, 4
 MOVES = 40
+# Centres with which features are weighed, where those wanted are too many to be moved:
+# the most, and the fewest that say something of so many.
+WEIGHING, FEWEST_WEIGHING = 500, 100
 # Coordinates of all centres that may be moved: L-BFGS keeps 25 numbers for each. And
 # the largest feature: single precision could not square much more, if it is weighed.
 MOST_COORDINATES, LARGEST = 2**20, 1e15
@@ -88,19 +91,27 @@ class Maker:
         self.choice, self.rises, self.adapt = choice, rises, adapt
         self.n_jobs, self.seed, self.announce = n_jobs, seed, announce
 
+    def weigh(self, budget: int) -> np.ndarray:
+        """Weights of features to begin with: ones, unless centres are too many to move.
+
+        Then fewer of them move, and leave the weights that they have found.
+        """
+        relevance = np.ones(self.X.shape[1])
+        if not self.adapt or len(self.held_out) != 1 or self._rows_to_move(budget):
+            return relevance
+        few = min(WEIGHING, budget // 2)
+        while few >= FEWEST_WEIGHING and not self._rows_to_move(few):
+            few //= 2
+        if few >= FEWEST_WEIGHING:
+            rng = np.random.default_rng(self.seed)
+            _, relevance = self._best(few, relevance, rng)
+        return relevance
+
     def make(self, budget: int, relevance: np.ndarray) -> Machine:
         """Make a machine; `relevance` is where the weights of features begin."""
         rng = np.random.default_rng(self.seed)
-        rows = weighed(self.X, relevance)
-        trials = [
-            self._trial(self.find, rows, held, budget, rng) for held in self.held_out
-        ]
-        if not trials:
-            best = _Solved([], [], [], self.choice.C, np.inf)
-        else:
-            best = self._rising(trials)
-        if len(trials) == 1 and self.adapt and self._can_gain(best.scores[0]):
-            best, relevance = self._improved(best, relevance, rng)
+        best, relevance = self._best(budget, relevance, rng)
+        trials = best.trials
         error, slopes = np.nan, None if self.task.is_regression else UNCALIBRATED
         if trials:
             held, scores = np.concatenate(self.held_out), np.concatenate(best.scores)
@@ -111,12 +122,28 @@ class Maker:
             # The rows held out join; their kernel values are there already.
             final, start = best.trials[0], best.coefs[0]
         else:
+            rows = weighed(self.X, relevance)
             final, start = self._trial(self.find, rows, NOBODY, budget, rng), None
         final.solver.weight = self.task.weight
         coef = final.solver.solve(best.C, start, FINE).coef
         return Machine(
             *(final.points, relevance, coef, self.choice.gamma, best.C, slopes, error)
         )
+
+    def _best(
+        self, budget: int, relevance: np.ndarray, rng: np.random.Generator
+    ) -> tuple[_Solved, np.ndarray]:
+        """Find centres, and all that the rows held out decide; also the weights."""
+        rows = weighed(self.X, relevance)
+        trials = [
+            self._trial(self.find, rows, held, budget, rng) for held in self.held_out
+        ]
+        if not trials:
+            return _Solved([], [], [], self.choice.C, np.inf), relevance
+        best = self._rising(trials)
+        if len(trials) == 1 and self.adapt and self._can_gain(best.scores[0]):
+            return self._improved(best, relevance, rng)
+        return best, relevance
 
     def _trial(
         self,
@@ -153,6 +180,14 @@ class Maker:
         mistakes = self.task.error(scores, held) * len(held)
         return self.task.is_regression or mistakes >= COUNTABLE
 
+    def _rows_to_move(self, centres: int) -> int:
+        """Rows to move centres with; 0 if they cannot be moved."""
+        there = len(self.task.y) - len(self.held_out[0])
+        wanted = max(ROWS * centres, ROWS_IN_ALL)
+        count = min(wanted, MOST_VALUES // centres, there)
+        is_small = centres * self.X.shape[1] <= MOST_COORDINATES
+        return count if count >= FEWEST_ROWS * centres and is_small else 0
+
     def _improved(
         self, best: _Solved, relevance: np.ndarray, rng: np.random.Generator
     ) -> tuple[_Solved, np.ndarray]:
@@ -175,15 +210,12 @@ class Maker:
     def _moved(self, place: Place, C: float, rng: np.random.Generator) -> Place | None:
         """Move centres with a sample of the rows; None if that does not help."""
         task, held, centres = self.task, self.held_out[0], len(place.points)
+        count = self._rows_to_move(centres)
+        if not count or abs(self.X).max() > LARGEST:
+            return None
         learnt = np.ones(len(task.y), bool)
         learnt[held] = False
         there = int(learnt.sum())
-        wanted = max(ROWS * centres, ROWS_IN_ALL)
-        count = min(wanted, MOST_VALUES // centres, there)
-        if count < FEWEST_ROWS * centres or place.points.size > MOST_COORDINATES:
-            return None
-        if abs(self.X).max() > LARGEST:
-            return None
         some = rng.choice(np.flatnonzero(learnt), count, replace=False)
         watched = min(max(count // HELD_OF_MOVED, 1), len(held))
         out = rng.choice(held, watched, replace=False)
