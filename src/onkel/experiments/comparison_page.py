@@ -326,7 +326,7 @@ def _panel(axes: Axes, name: str, of_set: Mapping[str, Result]) -> None:
     low, high = np.log10(min(seconds) / 1.5), np.log10(max(seconds) * 1.5)
     axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
     axes.margins(y=0.15)
-    axes.xaxis.set_major_locator(LogLocator(numticks=7))
+    axes.xaxis.set_major_locator(LogLocator(numticks=5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_locator(MaxNLocator(5))
