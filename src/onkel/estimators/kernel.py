@@ -63,7 +63,7 @@ OWN: dict[str, Any] = {
     | {
         "budget": (
             'Centres of the model. "auto": doubled until the error on rows held out '
-            "stops falling, or time_limit comes near."
+            "stops falling, there are 4,000, or time_limit comes near."
         ),
         "gamma": 'Kernel coefficient, for scaled features. "auto": found.',
         "C": 'Weight of the losses against the regulariser. "auto": found.',
@@ -75,7 +75,8 @@ OWN: dict[str, Any] = {
         ),
         "adapt": (
             "Whether centres move and features get weights (relevance_) where that "
-            "helps on rows held out; with fewer than 6,000 rows they do not."
+            "helps on rows held out, of 6,000 rows or more; with fewer than twenty "
+            "rows for each centre only the weights, found with fewer centres."
         ),
         "time_limit": (
             'Seconds that fit may take with budget="auto". None for no limit; with one '
