@@ -185,15 +185,16 @@ class Learner:
             return count + int(average.book[0].retired)
         return count
 
-    def snapshot(self) -> tuple[Any, ...]:
-        """Copy of all that learning changes, for `restore`."""
-        state = self.rng.bit_generator.state  # a copy already
-        return _copied(self.model), _copied(self.budget), state
+    def fork(self) -> "Learner":
+        """Return a twin to learn on, which leaves this one as it is.
 
-    def restore(self, state: tuple[Any, ...]) -> None:
-        """Go back to a snapshot."""
-        self.model, self.budget, self.rng.bit_generator.state = state
-        self._work = None
+        It takes over the memory to work in: of the two only one learns.
+        """
+        twin = object.__new__(Learner)
+        twin.__dict__.update(self.__dict__)
+        twin.model, twin.budget = _copied(self.model), _copied(self.budget)
+        twin.rng = _generator(self.rng)
+        return twin
 
     def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
         """Make an expansion that somebody else has found the model."""
@@ -268,7 +269,8 @@ class Learner:
                 taken: Any = slice(first, first + CHUNK)
                 if order is not None:
                     taken = order[taken]
-                rows = self._rows(X, taken)
+                self._turn_points(order_for(X))
+                rows = rows_of(X[taken], self.dtype)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
                 size = block_size or self._block_size(learn is not passes.learn)
                 with blas().limit(limits=1):
@@ -302,7 +304,7 @@ class Learner:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
-                rows = self._rows(X, slice(first, stop))
+                rows = rows_of(X[first:stop], self.dtype)
 
                 def task(
                     share: tuple[int, int], rows: Any = rows, first: int = first
@@ -477,12 +479,10 @@ class Learner:
             return sum(mapping.matrix.shape)
         return 0 if isinstance(mapping, Absent) else capacity
 
-    def _rows(self, X: Any, taken: Any) -> Dense | Sparse:
-        """Rows as compiled code takes them, and the centres ordered to match."""
-        chunk = X[taken]
-        points = np.asarray(self.model.points, order=order_for(X))
+    def _turn_points(self, order: Literal["C", "F"]) -> None:
+        """Let the centres lie as they must beside rows to learn."""
+        points = np.asarray(self.model.points, order=order)
         self.model = self.model._replace(points=points)
-        return rows_of(chunk, self.dtype)
 
     def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
         """Centres of the answer, and perhaps free slots after them; their norms."""
@@ -506,4 +506,11 @@ def _copied(state: Any) -> Any:
     """Copy the arrays of a NamedTuple, and of those in it; copy.deepcopy is slower."""
     if isinstance(state, tuple):
         return type(state)(*map(_copied, state))
-    return state.copy() if isinstance(state, np.ndarray) else state
+    return state.copy(order="K") if isinstance(state, np.ndarray) else state
+
+
+def _generator(rng: np.random.Generator) -> np.random.Generator:
+    """Return one that will draw the same."""
+    bits = type(rng.bit_generator)(0)
+    bits.state = rng.bit_generator.state
+    return np.random.Generator(bits)

@@ -19,6 +19,7 @@ from onkel.features.absent import Absent
 from onkel.kernels import Kernel
 from onkel.losses import Loss, smoothed
 from onkel.rates import Rate
+from onkel.refit.reservoir import Reservoir
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
 from onkel.steps import Step
@@ -41,6 +42,10 @@ class Recipe(NamedTuple):
 
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
+
+    _learner: Learner
+    # The first rows of a stream, while they are few; see `_beginning`.
+    _beginning: Reservoir | None = None
 
     @abstractmethod
     def _recipe(self, n_rows: int | None) -> Recipe:
@@ -104,12 +109,9 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         """All that learn; none before fit."""
         return [self._learner] if hasattr(self, "_learner") else []
 
-    def _snapshot(self) -> Any:
-        return [(learner, learner.snapshot()) for learner in self._learners()]
-
-    def _restore(self, state: Any) -> None:
-        for learner, before in state:
-            learner.restore(before)
+    def _fork(self) -> None:
+        """Go on with learners of its own, which nobody else reads."""
+        self._learner = self._learner.fork()
 
     def _learning_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
@@ -168,6 +170,10 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     def _look_at(self, X: Any) -> None:
         """Choose what depends on the rows, besides gamma, before learning begins."""
 
+    def _depends_on_rows(self) -> bool:
+        """Whether anything is chosen by statistics of the rows."""
+        return self.kernel != "linear" and isinstance(self.gamma, str)
+
     def _learn(
         self,
         learner: Learner,
@@ -187,9 +193,11 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         try:
             yield from learner.learn(X, y, weight, order, block_size, self._n_jobs())
         except ScoreOverflowError as overflow:
+            row = first + overflow.row
+            where = f"row {row} of this call" if row >= 0 else "a row of calls before"
             raise ValueError(
-                f"The scores of {type(self).__name__} overflowed at row "
-                f"{first + overflow.row} of this call; nothing was learnt from it. "
+                f"The scores of {type(self).__name__} overflowed at {where}; "
+                "nothing was learnt from this call. "
                 "Smaller steps help: a larger alpha or t0, a smaller eta0, ball=True, "
                 "or features and targets scaled to unit variance."
             ) from None
@@ -233,7 +241,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""
-        self._learner = learner
+        self._learner, self._beginning = learner, None
         self._started_with = self._learning_parameters()
         self.n_iter_ = n_iter
         if monitor is not None:

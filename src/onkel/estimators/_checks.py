@@ -4,10 +4,11 @@ import contextlib
 import functools
 import inspect
 import math
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -83,30 +84,36 @@ class CheckedEstimator(BaseEstimator, ABC):
             self._validate_params()
             self._checked_parameters = values
 
+    # ---- one that learns, many that predict
+
+    def _still(self) -> Self:
+        """Return this estimator as it is now, whatever a learning thread does next."""
+        still = object.__new__(type(self))
+        still.__dict__.update(self.__dict__)
+        return still
+
     @contextlib.contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Undo everything if a check fails, or learning does."""
-        before, state = dict(self.__dict__), self._snapshot()
-        seed = self.random_state
-        drawn = seed.get_state() if isinstance(seed, np.random.RandomState) else None
-        try:
-            yield
-        except BaseException:
-            self._restore(state)
-            if drawn is not None:
-                seed.set_state(drawn)
-            # scikit-learn still has to find the callbacks that it must tear down
-            kept = {k: v for k, v in self.__dict__.items() if "callback" in k}
-            self.__dict__.clear()
-            self.__dict__.update(before | kept)
-            raise
+    def _draft(self) -> Iterator[Self]:
+        """Learn on a draft, which takes this estimator's place at once, or never.
 
-    def _snapshot(self) -> Any:
-        """Copy what learning changes in place; what is replaced needs no copy."""
-        return None
-
-    def _restore(self, state: Any) -> None:
-        """Put back what a snapshot holds."""
+        What the draft changes in place it must have copied before. Threads that predict
+        meanwhile see the estimator as it was; those that learn wait for each other.
+        """
+        with self.__dict__.setdefault("_turn", threading.RLock()):
+            draft, seed = self._still(), self.random_state
+            is_drawn_from = isinstance(seed, np.random.RandomState)
+            drawn = seed.get_state() if is_drawn_from else None
+            try:
+                yield draft
+            except BaseException:
+                if is_drawn_from:
+                    seed.set_state(drawn)
+                # scikit-learn still has to find the callbacks that it must tear down
+                for name, value in vars(draft).items():
+                    if "callback" in name:
+                        setattr(self, name, value)
+                raise
+            self.__dict__ = draft.__dict__
 
     @property
     @abstractmethod
@@ -213,7 +220,9 @@ class CheckedEstimator(BaseEstimator, ABC):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_onkel_version": __version__}
+        state = {**super().__getstate__(), "_onkel_version": __version__}
+        state.pop("_turn", None)  # of this process's threads
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_onkel_version", None)

@@ -9,12 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
-from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
+from onkel.estimators._stream import StreamEstimator
 
 
 def outputs_for(classes: np.ndarray) -> int:
@@ -71,6 +70,8 @@ def weights_of_rows(
 class LabelClassifier(ClassifierMixin, KernelEstimator):
     """A system that predicts labels."""
 
+    _classes_given: bool  # beforehand, or by all rows of fit
+
     @property
     def n_mistakes_(self) -> int:
         """Rows whose label was not predicted before they were learnt."""
@@ -89,7 +90,7 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
         scores
             With two classes, positive for the second.
         """
-        scores = self._scores(X)
+        scores = self._still()._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -106,28 +107,29 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
             The second class where the score is positive; with more classes the one
             with the largest score.
         """
-        scores = self._scores(X)
+        still = self._still()
+        scores = still._scores(X)
         if scores.shape[1] == 1:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]
+            return still.classes_[(scores[:, 0] > 0).astype(int)]
+        return still.classes_[scores.argmax(axis=1)]
 
     # ---- learning
 
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        with self._unchanged_on_error():
-            self._check_parameters()
-            X, y = self._checked_rows(X, y, reset=True)
+        with self._draft() as draft:
+            draft._check_parameters()
+            X, y = draft._checked_rows(X, y, reset=True)
             refuse_targets_of_regression(y)
-            weight = self._weight(X, y, sample_weight, streaming=False)
-            self.classes_ = np.unique(y)
-            self._classes_given = True
-            if len(self.classes_) < 2:
+            weight = draft._weight(X, y, sample_weight, streaming=False)
+            draft.classes_ = np.unique(y)
+            draft._classes_given = True
+            if len(draft.classes_) < 2:
                 raise ValueError(
-                    f"y has one class only, {self.classes_[0]!r}; a classifier needs "
+                    f"y has one class only, {draft.classes_[0]!r}; a classifier needs "
                     "at least two. In a stream, use partial_fit."
                 )
-            targets = encode(y, self.classes_)
-            self._fit(X, targets, weight, outputs_for(self.classes_))
+            targets = encode(y, draft.classes_)
+            draft._fit(X, targets, weight, outputs_for(draft.classes_))
         return self
 
     def _weight(
@@ -137,7 +139,7 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
         return None
 
 
-class OnlineClassifier(LabelClassifier):
+class OnlineClassifier(LabelClassifier, StreamEstimator):
     """A system that learns from one row after another, as long as there are rows."""
 
     @with_callbacks
@@ -186,56 +188,54 @@ class OnlineClassifier(LabelClassifier):
         classes: Any,
         sample_weight: Any,
         keep_scores: bool = False,
-    ) -> np.ndarray:
-        """Learn rows in order; return their scores if they are to be kept.
-
-        Rows are cut where a label first occurs, so that the result does not depend on
-        how the stream is cut into calls.
-        """
-        with self._unchanged_on_error():
-            self._check_parameters()
-            first = not hasattr(self, "_learner")
+    ) -> np.ndarray | None:
+        """Learn rows in order; return their scores if they are to be kept."""
+        with self._draft() as draft:
+            draft._check_parameters()
+            first = not hasattr(draft, "_learner")
             if not first:
-                self._refuse_changed_parameters()
-                self._recipe(None)  # refuses what a stream cannot have
-            X, y = self._checked_rows(X, y, reset=first)
+                draft._refuse_changed_parameters()
+                draft._recipe(None)  # refuses what a stream cannot have
+                draft._fork()
+            X, y = draft._checked_rows(X, y, reset=first)
             refuse_targets_of_regression(y)
-            self._take_classes(classes, y, first)
-            weight = self._weight(X, y, sample_weight, streaming=True)
-            if first:
-                outputs = outputs_for(self.classes_)
-                self._learner, _ = self._new_learner(X[:SOME_ROWS], outputs, None)
-                self._started_with = self._learning_parameters()
-                self.n_iter_ = 1
-            return self._learn_labels(X, y, weight, keep_scores)
+            draft._take_classes(classes, y, first)
+            weight = draft._weight(X, y, sample_weight, streaming=True)
+            return draft._go_on(X, y, weight, keep_scores)
 
-    def _learn_labels(
-        self, X: Any, y: np.ndarray, weight: np.ndarray | None, keep_scores: bool
-    ) -> np.ndarray:
-        kept = np.zeros((0, len(self._learner.model.coef)), self._learner.dtype)
+    def _first_outputs(self, y: np.ndarray) -> int:
+        if not self._classes_given:
+            self.classes_ = np.unique(y[:1])
+        return outputs_for(self.classes_)
+
+    def _learn_rows(
+        self, X: Any, y: np.ndarray, weight: Any, scores: np.ndarray | None, first: int
+    ) -> np.ndarray | None:
+        """Learn rows, which are cut where a label first occurs.
+
+        So the result does not depend on how the stream is cut into calls.
+        """
         starts, labels = self._arrivals(y)
         for start, stop, label in zip(
             [0, *starts], [*starts, len(y)], [None, *labels], strict=True
         ):
             if label is not None:
-                kept = self._add_class(label, kept)
+                scores = self._add_class(label, scores)
             if start == stop:
                 continue
+            some = None if weight is None else weight[start:stop]
             if len(self.classes_) == 1:
-                self._pass_over(
-                    X[start:stop], None if weight is None else weight[start:stop]
-                )
-                chunks = iter([np.zeros((stop - start, 1), kept.dtype)])
+                self._pass_over(X[start:stop], some)
+                chunks = iter([np.zeros((stop - start, 1), self._dtype)])
             else:
                 targets = encode(y[start:stop], self.classes_)
-                some = None if weight is None else weight[start:stop]
                 chunks = self._learn(
-                    self._learner, X[start:stop], targets, some, first=start
+                    self._learner, X[start:stop], targets, some, first=first + start
                 )
-            for scores in chunks:
-                if keep_scores:
-                    kept = np.concatenate([kept, scores])
-        return kept
+            for chunk in chunks:
+                if scores is not None:
+                    scores = np.concatenate([scores, chunk])
+        return scores
 
     def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
         """See rows while all have the same label, from which nothing can be learnt."""
@@ -280,12 +280,12 @@ class OnlineClassifier(LabelClassifier):
         order = np.argsort(firsts)
         return rows[firsts[order]].tolist(), list(labels[order])
 
-    def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
+    def _add_class(self, label: Any, scores: np.ndarray | None) -> np.ndarray | None:
         """Learn of a label; return the scores so far as if its class had been there."""
         old = self.classes_
         self.classes_ = np.unique(np.append(old, label))
         if len(self.classes_) < 3:
-            return kept
+            return scores
         position = np.searchsorted(self.classes_, old)
         if len(old) == 2:
             matrix = np.zeros((3, 1))
@@ -297,7 +297,7 @@ class OnlineClassifier(LabelClassifier):
             model = learner.model
             known = (model.coef[0] > 0).astype(int) if len(old) == 2 else model.label
             learner.relabel(matrix, position[known])
-        return (kept @ matrix.T).astype(kept.dtype)
+        return None if scores is None else (scores @ matrix.T).astype(scores.dtype)
 
 
 class WeightedClassifier(OnlineClassifier):
@@ -375,11 +375,11 @@ class LossClassifier(WeightedClassifier):
         probabilities of shape (n_samples, n_classes)
             expit of the score, or the softmax of the scores.
         """
-        check_is_fitted(self)
-        scores = self._scores(X)
+        still = self._still()
+        scores = still._scores(X)
         if scores.shape[1] > 1:
             return softmax(scores, axis=1)
-        if len(self.classes_) == 1:
+        if len(still.classes_) == 1:
             return np.ones_like(scores)
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
 

@@ -40,12 +40,15 @@ LONGEST_STEP = 8.0
 MIXING, LIMIT = 0.01, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
+# To learn from.
+NOTHING = np.zeros(0)
 
 
 class KernelMachine(KernelEstimator):
     """A kernel machine that finds its parameters itself."""
 
     is_regression = False
+    _quick: Learner | None
 
     # ---- what was learnt
 
@@ -65,8 +68,18 @@ class KernelMachine(KernelEstimator):
         return self._fitted().size + (0 if quick is None else quick.size)
 
     def _learners(self) -> list[Learner]:
-        quick = self.__dict__.get("_quick")
-        return super()._learners() + ([] if quick is None else [quick])
+        return super()._learners() + ([] if self._quick is None else [self._quick])
+
+    def _fork(self) -> None:
+        super()._fork()
+        if self._quick is not None:
+            self._quick = self._quick.fork()
+
+    # The re-fit takes its statistics anew, from rows of its own.
+    _longest_beginning = FIRST_REFIT // 2
+
+    def _depends_on_rows(self) -> bool:
+        return True
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -75,7 +88,7 @@ class KernelMachine(KernelEstimator):
         if self._quick is not None:
             quick = self._quick.score(rows, self._n_jobs())
             both = np.stack([scores, quick], axis=1).astype(np.float64)
-            scores = self._mixed(both, np.zeros(0)).astype(self._dtype)
+            scores = self._mixed(both, self.mixture_).astype(self._dtype)
         return self._answers(scores)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
@@ -109,7 +122,7 @@ class KernelMachine(KernelEstimator):
         with Stages(self) as stages:
             found = self._found(X, y, weight, outputs, order, budget, stages.tell)
         self._learner = self._fixed(found, X, outputs, draws)
-        self._learner.head.t = len(y)
+        self._learner.head.t, self._beginning = len(y), None
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)
         first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
@@ -217,7 +230,7 @@ class KernelMachine(KernelEstimator):
         self._recent = Reservoir(self.memory_size)
         self._next_refit = first
         self._extent = Extent.empty(X)
-        self._quick: Learner | None = None
+        self._quick = None
         self._quick_gamma = 1.0  # of it, in units of the first guess
         self.mixture_ = weights
 
@@ -232,8 +245,7 @@ class KernelMachine(KernelEstimator):
     ) -> Iterator[np.ndarray]:
         weight = np.ones(len(y)) if weight is None else weight
         if self._learner.head.t == 0:
-            self._guess(X)
-            self._scale_targets(y[:SOME_ROWS])
+            self._scale_targets(y)
         for start, stop in self._until_refits(len(y)):
             part = slice(start, stop)
             yield self._learn_part(X[part], y[part], weight[part], first + start)
@@ -276,7 +288,8 @@ class KernelMachine(KernelEstimator):
         for some in super()._learn(self._quick, rows, task.y, weight, None, first):
             scores[done : done + len(some), 1] = some
             done += len(some)
-        mixed = self._mixed(scores, task.y)
+        self.mixture_ = self.mixture_.copy()
+        mixed = self._mixed(scores, self.mixture_, task.y)
         wrong = self._count_mistakes(mixed, task.y)
         head, quick = self._learner.head, self._quick.head
         head.mistakes += wrong
@@ -291,11 +304,12 @@ class KernelMachine(KernelEstimator):
         self._recent = self._recent.copy()
         self._recent.add(X, y, weight)
 
-    def _mixed(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Mix the scores of both learners; the weights learn from y."""
+    def _mixed(
+        self, scores: np.ndarray, weights: np.ndarray, y: np.ndarray = NOTHING
+    ) -> np.ndarray:
+        """Mix the scores of both learners; the weights change, if they learn from y."""
         out = np.empty((len(scores), scores.shape[2]))
-        self.mixture_ = self.mixture_.copy()
-        mix(self._mixture_loss(), scores, y, self.mixture_, MIXING, LIMIT, out)
+        mix(self._mixture_loss(), scores, y, weights, MIXING, LIMIT, out)
         return out
 
     def _refit_recent(self) -> None:

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights, levels_to_the_caller
-from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
+from onkel.estimators._stream import StreamEstimator
 
 
 def numbers(y: np.ndarray) -> np.ndarray:
@@ -37,15 +37,15 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
         targets of shape (n_samples,)
             The scores.
         """
-        return self._scores(X)[:, 0]
+        return self._still()._scores(X)[:, 0]
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        with self._unchanged_on_error():
-            self._check_parameters()
-            X, y = self._checked_rows(X, y, reset=True, y_numeric=True)
+        with self._draft() as draft:
+            draft._check_parameters()
+            X, y = draft._checked_rows(X, y, reset=True, y_numeric=True)
             y = numbers(y)
-            weight = self._weight(X, sample_weight, streaming=False)
-            self._fit(X, y, weight, outputs=1)
+            weight = draft._weight(X, sample_weight, streaming=False)
+            draft._fit(X, y, weight, outputs=1)
         self._warn_if_useless(X, y)
         return self
 
@@ -70,7 +70,7 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
         return None
 
 
-class OnlineRegressor(TargetRegressor):
+class OnlineRegressor(TargetRegressor, StreamEstimator):
     """A system that learns from one row after another, as long as there are rows."""
 
     @with_callbacks
@@ -116,28 +116,29 @@ class OnlineRegressor(TargetRegressor):
         classes: Any,
         sample_weight: Any,
         keep_scores: bool = False,
-    ) -> np.ndarray:
+    ) -> np.ndarray | None:
         """Learn rows in order; return their scores if they are to be kept."""
-        with self._unchanged_on_error():
-            self._check_parameters()
+        with self._draft() as draft:
+            draft._check_parameters()
             if classes is not None:
                 raise ValueError(f"{type(self).__name__} has no classes, got {classes}")
-            first = not hasattr(self, "_learner")
+            first = not hasattr(draft, "_learner")
             if not first:
-                self._refuse_changed_parameters()
-                self._recipe(None)  # refuses what a stream cannot have
-            X, y = self._checked_rows(X, y, reset=first, y_numeric=True)
+                draft._refuse_changed_parameters()
+                draft._recipe(None)  # refuses what a stream cannot have
+                draft._fork()
+            X, y = draft._checked_rows(X, y, reset=first, y_numeric=True)
             y = numbers(y)
-            weight = self._weight(X, sample_weight, streaming=True)
-            if first:
-                self._learner, _ = self._new_learner(X[:SOME_ROWS], 1, None)
-                self._started_with = self._learning_parameters()
-                self.n_iter_ = 1
-            kept = [np.zeros((0, 1), self._learner.dtype)]
-            for scores in self._learn(self._learner, X, y, weight):
-                if keep_scores:
-                    kept.append(scores)
-        return np.concatenate(kept)
+            weight = draft._weight(X, sample_weight, streaming=True)
+            return draft._go_on(X, y, weight, keep_scores)
+
+    def _learn_rows(
+        self, X: Any, y: np.ndarray, weight: Any, scores: np.ndarray | None, first: int
+    ) -> np.ndarray | None:
+        for chunk in self._learn(self._learner, X, y, weight, first=first):
+            if scores is not None:
+                scores = np.concatenate([scores, chunk])
+        return scores
 
 
 class WeightedRegressor(OnlineRegressor):

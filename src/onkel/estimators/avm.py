@@ -91,6 +91,9 @@ class Covering(KernelEstimator):
     def _look_at(self, X: Any) -> None:
         self.coverage_radius_ = radius_of(self, X)
 
+    def _depends_on_rows(self) -> bool:
+        return super()._depends_on_rows() or self.coverage_radius == "auto"
+
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None
     ) -> tuple[Learner, np.random.Generator]:

@@ -74,6 +74,10 @@ class Reduced(Featured):
         if self.oracle == "coverage":
             self.coverage_radius_ = radius_of(self, X)
 
+    def _depends_on_rows(self) -> bool:
+        guessed = self.oracle == "coverage" and self.coverage_radius == "auto"
+        return super()._depends_on_rows() or guessed
+
     def _oracle(self) -> Memory:
         size = int(self.memory_size)
         if self.oracle == "coverage":

@@ -86,13 +86,13 @@ class FourierFeatures(
         self
             The fitted transformer.
         """
-        with self._unchanged_on_error():
-            self._check_parameters()
-            X = self._checked_rows(X, reset=True)
-            kernel = self._kernel(X)
-            rng = self._seeds()[2]
-            mapping, frequencies = drawn(self, X, kernel.gamma, rng)
-            self._mapper = Mapper(mapping, kernel, frequencies)
+        with self._draft() as draft:
+            draft._check_parameters()
+            X = draft._checked_rows(X, reset=True)
+            kernel = draft._kernel(X)
+            rng = draft._seeds()[2]
+            mapping, frequencies = drawn(draft, X, kernel.gamma, rng)
+            draft._mapper = Mapper(mapping, kernel, frequencies)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -109,7 +109,8 @@ class FourierFeatures(
             Cosines, then sines.
         """
         check_is_fitted(self)
-        return self._mapper.transform(self._checked_rows(X), self._n_jobs())
+        still = self._still()
+        return still._mapper.transform(still._checked_rows(X), still._n_jobs())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mapper")

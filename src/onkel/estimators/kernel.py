@@ -156,13 +156,14 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         probabilities of shape (n_samples, n_classes)
             The likeliest class is the one that `predict` names.
         """
-        scores = self._scores(X)
-        if len(self.classes_) == 1:
+        still = self._still()
+        scores = still._scores(X)
+        if len(still.classes_) == 1:
             return np.ones_like(scores)
         # What a stream mixes are log-odds already.
         odds = scores
-        if self._quick is None:
-            odds = log_odds(scores, self.calibration_)
+        if still._quick is None:
+            odds = log_odds(scores, still.calibration_)
         if odds.shape[1] > 1:
             return softmax(odds, axis=1)
         return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
@@ -204,12 +205,12 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
             return int(((scores[:, 0] > 0.0) != (y > 0.0)).sum())
         return int((scores.argmax(axis=1) != y).sum())
 
-    def _add_class(self, label: Any, kept: np.ndarray) -> np.ndarray:
+    def _add_class(self, label: Any, scores: np.ndarray | None) -> np.ndarray | None:
         old = self.classes_
-        kept = super()._add_class(label, kept)
+        scores = super()._add_class(label, scores)
         self._recent = self._recent.copy()
         self._recent.relabel(np.searchsorted(self.classes_, old))
-        return kept
+        return scores
 
 
 @system(loss=one_of(("squared_error", "epsilon_insensitive")), **OWN)

@@ -90,12 +90,12 @@ class NystromFeatures(
         self
             The fitted transformer.
         """
-        with self._unchanged_on_error():
-            self._check_parameters()
-            X = self._checked_rows(X, reset=True)
-            kernel = self._kernel(X)
-            rng = self._seeds()[2]
-            self._mapper = mapper_of(self, X, kernel, rng, SMALLEST_SHARE)
+        with self._draft() as draft:
+            draft._check_parameters()
+            X = draft._checked_rows(X, reset=True)
+            kernel = draft._kernel(X)
+            rng = draft._seeds()[2]
+            draft._mapper = mapper_of(draft, X, kernel, rng, SMALLEST_SHARE)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -112,7 +112,8 @@ class NystromFeatures(
             Those of the largest eigenvalues first.
         """
         check_is_fitted(self)
-        return self._mapper.transform(self._checked_rows(X), self._n_jobs())
+        still = self._still()
+        return still._mapper.transform(still._checked_rows(X), still._n_jobs())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mapper")
