@@ -413,14 +413,23 @@ class Learner:
         if pending.down >= 0:
             coef[pending.down, : len(transfer)] -= pending.weight * features
         average = model.average.moved(model.coef[:, :size], transfer)
-        self.model = model._replace(
-            coef=coef, average=average, mapping=Nystrom(matrix.astype(dtype))
-        )
+        self.model = model._replace(coef=coef, average=average)
+        self.become_linear(matrix.astype(dtype))
+        return True
+
+    def become_linear(self, matrix: np.ndarray) -> None:
+        """Let the coefficients be those of Nystrom features, given their matrix."""
+        self.model = self.model._replace(mapping=Nystrom(matrix))
         self.budget = Linear()
-        self.head.count = len(transfer)
+        self.head.count = matrix.shape[1]
         self.head.halted = 0
         self._work = None
-        return True
+
+    def resize(self, capacity: int) -> None:
+        """Let the model, and what the strategy keeps of it, have so many slots."""
+        self.model = resized(self.model, capacity)
+        self._resize_budget()
+        self._work = None
 
     def _slots(self, rows: int) -> int:
         return slots_for(int(self.head.count), rows, self.largest_size)
@@ -439,10 +448,7 @@ class Learner:
             return
         # Landmarks are points beyond the slots in use; their number is final.
         assert not isinstance(self.model.mapping, Nystrom)
-        capacity = max(slots, self._slots(capacity))
-        self.model = resized(self.model, capacity)
-        self._resize_budget()
-        self._work = None
+        self.resize(max(slots, self._slots(capacity)))
 
     def _resize_budget(self) -> None:
         """Let a strategy that keeps something of every centre have room for it."""

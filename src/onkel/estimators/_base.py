@@ -16,6 +16,7 @@ from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.features.absent import Absent
+from onkel.features.dispatch import width
 from onkel.kernels import Kernel
 from onkel.losses import Loss, smoothed
 from onkel.rates import Rate
@@ -43,6 +44,7 @@ class Recipe(NamedTuple):
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
+    gamma: Any
     _learner: Learner
     # The first rows of a stream, while they are few; see `_beginning`.
     _beginning: Reservoir | None = None
@@ -166,6 +168,35 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     ) -> tuple[Any, np.ndarray | None]:
         """Explicit features, and the frequencies of Fourier features."""
         return Absent(), None
+
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        """Make an empty learner, as before learning, for a model file to fill.
+
+        What only rows can tell is taken from `like`, the learner of a file, which may
+        be wrong in every way.
+        """
+        self._take_statistics(like)
+        self._check_parameters()
+        mapping = self._blank_mapping(features)
+        if width(mapping) > len(like.model.norms):
+            raise ValueError(f"it has too few slots for {width(mapping)} features")
+        X, self.n_features_in_ = np.zeros((1, features), dtype), features
+        self._look_at(X)
+        recipe = self._recipe(1)
+        plan, rng = self._plan(self._kernel(X), recipe), np.random.default_rng(0)
+        return Learner(
+            *(plan, recipe.budget, outputs, features, dtype),
+            *(rng, recipe.window, mapping),
+        )
+
+    def _blank_mapping(self, features: int) -> Any:
+        """Explicit features before anything was drawn."""
+        return Absent()
+
+    def _take_statistics(self, like: Any) -> None:
+        """Set parameters that rows decide to what they have decided."""
+        if isinstance(self.gamma, str):
+            self.gamma = like.plan.kernel.gamma
 
     def _look_at(self, X: Any) -> None:
         """Choose what depends on the rows, besides gamma, before learning begins."""

@@ -45,6 +45,11 @@ def levels_to_the_caller() -> int:
     return level
 
 
+def largest_entry(dtype: Any, features: int) -> float:
+    """Largest entry of a row whose squared distance from another is surely finite."""
+    return math.sqrt(float(np.finfo(dtype).max) / features) / 4
+
+
 def located(message: str, X: Any, y: Any) -> str:
     """Add to scikit-learn's message where in X or y the culprit is."""
     if message.startswith("Input y contains"):
@@ -152,7 +157,7 @@ class CheckedEstimator(BaseEstimator, ABC):
         if values.size == 0:
             return
         extreme = max(-float(values.min()), float(values.max()))
-        limit = math.sqrt(float(np.finfo(values.dtype).max) / X.shape[1]) / 4
+        limit = largest_entry(values.dtype, X.shape[1])
         if extreme <= limit:
             return
         if scipy.sparse.issparse(X):

@@ -13,6 +13,9 @@ from onkel.estimators._base import KernelEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import Progress
 
+# Numbers of no rows.
+NONE = np.zeros(0)
+
 
 class Order:
     """Which rows an epoch visits, and in which order."""
@@ -37,8 +40,23 @@ class Order:
         return self.rng.permutation(np.repeat(np.arange(n), visits.astype(np.int64)))
 
 
+def _forgetful(plan: dual.DualPlan) -> dual.DualPlan:
+    """Return a plan without what only learning needs: it is as large as the data."""
+    return plan._replace(y=NONE, C=NONE, dual=NONE, slot=NONE, preference=NONE)
+
+
 class DualEstimator(KernelEstimator):
     """A system that climbs the dual, one row's variable at a time."""
+
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        learner = super()._blank(outputs, features, dtype, like)
+        kernel, loss = learner.plan.kernel, learner.plan.loss
+        plan = dual.make(kernel, loss, rates.constant(), NONE, NONE, outputs)
+        window = None if self.average is None else Window()
+        return Learner(
+            *(_forgetful(plan), learner.budget, outputs, features, dtype),
+            *(learner.rng, window),
+        )
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         """Begin anew and make at most max_iter epochs."""
@@ -84,9 +102,5 @@ class DualEstimator(KernelEstimator):
         if self.refit:
             self._refit(learner, X, y, weight, self.C)
         self.dual_variables_ = plan.dual
-        # What only learning needs is as large as the data.
-        none = np.zeros(0)
-        learner.plan = plan._replace(
-            y=none, C=none, dual=none, slot=none, preference=none
-        )
+        learner.plan = _forgetful(plan)
         self._keep(learner, progress.done, monitor)

@@ -23,16 +23,22 @@ WIDTH = (
 SAYINGS = {**TEXTS, "kernel": KERNEL}
 
 
-def drawn(
-    estimator: Any, X: Any, gamma: float, rng: np.random.Generator
-) -> tuple[Fourier, np.ndarray]:
-    """Fourier features of the parameters, and their frequencies."""
-    count, inputs = int(estimator.n_components), X.shape[1]
+def checked_width(estimator: Any) -> int:
+    """Return the number of Fourier features, which must be even."""
+    count = int(estimator.n_components)
     if count % 2:
         raise ValueError(
             "n_components must be even, because features come as pairs of a cosine and "
             f"a sine; got {count}"
         )
+    return count
+
+
+def drawn(
+    estimator: Any, X: Any, gamma: float, rng: np.random.Generator
+) -> tuple[Fourier, np.ndarray]:
+    """Fourier features of the parameters, and their frequencies."""
+    count, inputs = checked_width(estimator), X.shape[1]
     orthogonal = estimator.features == "orthogonal"
     if orthogonal and estimator.kernel != "rbf":
         raise ValueError(
@@ -65,6 +71,11 @@ class Featured(KernelEstimator):
     def feature_coef_(self) -> np.ndarray:
         """Coefficients of the features, shape (outputs, features)."""
         return self._fitted().weights
+
+    def _blank_mapping(self, features: int) -> Any:
+        if self.kernel == "linear":
+            return Identity(features)
+        return Fourier(checked_width(self))
 
     def _mapping(
         self, X: Any, kernel: Kernel, rng: np.random.Generator

@@ -211,6 +211,23 @@ class KernelMachine(KernelEstimator):
             learner.adopt(found.points, found.coef)
         return learner
 
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        """Make either of its learners, empty; what it has learnt on is its own."""
+        self._take_statistics(like)
+        self._check_parameters()
+        self.gamma_ = self._start = float(self.gamma)
+        X = np.zeros((1, features), dtype)
+        if isinstance(like.budget, Inherit):
+            return self._quick_learner(1.0, X, outputs)
+        learner = self._fixed(None, X, outputs, np.random.default_rng(0))
+        # It never learns: it may have what was found, and no more.
+        size = max(int(like.head.count), 1)
+        learner.budget = learner.budget._replace(limit=size)
+        return learner
+
+    def _take_statistics(self, like: Any) -> None:
+        self.gamma = like.plan.kernel.gamma
+
     def _quick_learner(self, gamma: float, X: Any, outputs: int) -> Learner:
         kernel = kernels.make("rbf", gamma * self._start, 1, 0.0)
         recipe = self._recipe(None)

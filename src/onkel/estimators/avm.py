@@ -91,6 +91,10 @@ class Covering(KernelEstimator):
     def _look_at(self, X: Any) -> None:
         self.coverage_radius_ = radius_of(self, X)
 
+    def _take_statistics(self, like: Any) -> None:
+        super()._take_statistics(like)
+        self.coverage_radius = like.budget.radius
+
     def _depends_on_rows(self) -> bool:
         return super()._depends_on_rows() or self.coverage_radius == "auto"
 

@@ -43,6 +43,7 @@ from typing import Any
 
 from onkel import losses, rates, steps
 from onkel.engine import svrg
+from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
 from onkel.engine.svrg import Memory, ReducedPlan
 from onkel.estimators._base import Recipe
@@ -73,6 +74,17 @@ class Reduced(Featured):
         self.coverage_radius_ = 0.0
         if self.oracle == "coverage":
             self.coverage_radius_ = radius_of(self, X)
+
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        remembered, memory = len(like.budget.entries), int(self.memory_size)
+        if remembered != memory or len(like.budget.values) < memory:
+            raise ValueError(f"it remembers {remembered} rows, not {memory}")
+        return super()._blank(outputs, features, dtype, like)
+
+    def _take_statistics(self, like: Any) -> None:
+        super()._take_statistics(like)
+        if self.oracle == "coverage":
+            self.coverage_radius = like.budget.radius
 
     def _depends_on_rows(self) -> bool:
         guessed = self.oracle == "coverage" and self.coverage_radius == "auto"

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
 from onkel.estimators._checks import CheckedEstimator
-from onkel.estimators._features import WIDTH, drawn
+from onkel.estimators._features import WIDTH, checked_width, drawn
 from onkel.estimators._parameters import TEXTS, one_of, system
+from onkel.features.fourier import Fourier
 
 SAYINGS = {
     **TEXTS,
@@ -111,6 +112,17 @@ class FourierFeatures(
         check_is_fitted(self)
         still = self._still()
         return still._mapper.transform(still._checked_rows(X), still._n_jobs())
+
+    def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
+        """Make an empty map of the parameters, for a model file to fill."""
+        if isinstance(self.gamma, str):
+            self.gamma = like.kernel.gamma
+        self._check_parameters()
+        width = checked_width(self)
+        if len(like.points) != width // 2:
+            raise ValueError(f"{len(like.points)} frequencies do not give its features")
+        points = np.zeros((width // 2, features), dtype)
+        return Mapper(Fourier(width), self._kernel(points), points)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mapper")

@@ -31,7 +31,7 @@ from onkel import losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._averaging import window_of
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._parameters import one_of, system
 from onkel.estimators._regressor import WeightedRegressor
@@ -66,8 +66,20 @@ def _budget(estimator: Any, n_rows: int | None) -> Bernoulli:
 DEFAULT_FRACTION = 0.6
 
 
+class Maintained(KernelEstimator):
+    """What classifier and regressor have in common."""
+
+    maintenance_rate: Any
+    maintenance_fraction: Any
+
+    def _take_statistics(self, like: Any) -> None:
+        super()._take_statistics(like)
+        if self.maintenance_rate is None:  # it was a share of the rows of fit
+            self.maintenance_rate, self.maintenance_fraction = like.budget.rate, None
+
+
 @system(loss=one_of(losses.MARGIN))
-class NBSGDClassifier(LossClassifier):
+class NBSGDClassifier(Maintained, LossClassifier):
     """Stochastic gradient descent on a budget that grows by itself.
 
     Examples
@@ -151,7 +163,7 @@ class NBSGDClassifier(LossClassifier):
 
 
 @system(loss=one_of(losses.RESIDUAL))
-class NBSGDRegressor(WeightedRegressor):
+class NBSGDRegressor(Maintained, WeightedRegressor):
     """Stochastic gradient descent on a growing budget, for regression.
 
     Examples

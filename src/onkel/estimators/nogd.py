@@ -74,6 +74,18 @@ class TwoPhased(KernelEstimator):
             window=window_of(self, n_rows),
         )
 
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        learner = super()._blank(outputs, features, dtype, like)
+        if isinstance(like.model.mapping, Nystrom):
+            count, rank = like.model.mapping.matrix.shape
+            most = min(count, learner.budget.rank)
+            if count != learner.budget.limit or not 1 <= rank <= most:
+                raise ValueError(
+                    f"{rank} features of {count} landmarks are not its own"
+                )
+            learner.become_linear(np.zeros((count, rank), dtype))
+        return learner
+
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         super()._keep(learner, n_iter, monitor)
         if self.phase_ == 1:

@@ -13,11 +13,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from onkel.engine.mapper import Mapper
 from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._features import WIDTH
-from onkel.estimators._nystrom import mapper_of
+from onkel.estimators._nystrom import checked_rank, mapper_of
 from onkel.estimators._parameters import TEXTS, system
-from onkel.features.nystrom import SMALLEST_SHARE
+from onkel.features.nystrom import SMALLEST_SHARE, Nystrom
 
 SAYINGS = {
     **TEXTS,
@@ -114,6 +115,19 @@ class NystromFeatures(
         check_is_fitted(self)
         still = self._still()
         return still._mapper.transform(still._checked_rows(X), still._n_jobs())
+
+    def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
+        """Make an empty map of the parameters, for a model file to fill."""
+        if isinstance(self.gamma, str):
+            self.gamma = like.kernel.gamma
+        self._check_parameters()
+        count, rank = like.mapping.matrix.shape
+        most = min(count, checked_rank(self, default=int(self.budget)))
+        if not 1 <= rank <= most or not count == len(like.points) <= self.budget:
+            raise ValueError(f"{rank} features of {count} landmarks are not its own")
+        points = np.zeros((count, features), dtype)
+        matrix = np.zeros((count, rank), dtype)
+        return Mapper(Nystrom(matrix), self._kernel(points), points)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mapper")

@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
+from onkel.estimators._checks import largest_entry
 from onkel.refit.extent import Extent
-from onkel.refit.reservoir import Reservoir
-from onkel.storage.shapes import check_learner
+from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
+from onkel.storage.filling import MOST, within
 
 # What there is of each feature in a scaler.
 OF_FEATURES: dict[type, tuple[str, ...]] = {
@@ -32,8 +33,17 @@ NUMBERS = {
 }
 
 
-def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
+def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None:
     """Refuse what was learnt besides a learner, if it does not fit it.
+
+    Parameters
+    ----------
+    fitted
+        All that was learnt.
+    learner
+        Which is checked already.
+    memory
+        Rows that may be kept.
 
     Raises
     ------
@@ -48,7 +58,8 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
         if positive and value <= 0:
             raise ValueError(f"{name} is not positive")
     if not isinstance(fitted["_next_refit"], Integral):
-        raise ValueError("nobody knows when its next re-fit is due")
+        raise ValueError("_next_refit is no number of rows")
+    within("_next_refit", fitted["_next_refit"], 0, 2 * MOST)
     slopes = fitted.get("calibration_")
     if slopes is not None and not _is_array(slopes, np.float64, (4,)):
         raise ValueError("its calibration has no slopes")
@@ -65,11 +76,15 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
         or not all(_is_array(part, np.float64, (features,)) for part in extent[1:])
     ):
         raise ValueError("its features have no extent")
-    if fitted["_quick"] is not None:
-        _check_quick(fitted["_quick"], learner)
+    within("_extent.rows", extent.rows, 0, MOST)
+    check_rows("_recent", fitted["_recent"], learner, memory)
+    targets = [y for _, y, _ in fitted["_recent"].kept]
     classes = fitted.get("classes_")
-    labels = None if classes is None else max(len(classes), 2)
-    _check_recent(fitted["_recent"], features, learner.dtype, labels)
+    for y in targets:
+        if y.dtype != np.float64:
+            raise ValueError("a recent row has a target that is no number")
+        if classes is not None and not np.isin(y, np.arange(len(classes))).all():
+            raise ValueError("a recent row has a class that is none")
 
 
 def _is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
@@ -80,22 +95,6 @@ def _is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
         and value.shape == shape
         and bool(np.isfinite(value).all())
     )
-
-
-def _check_quick(quick: Any, learner: Learner) -> None:
-    """Refuse a second learner that does not go with the first."""
-    if not isinstance(quick, Learner):
-        raise ValueError("its quick learner is none")
-    quick._work = None
-    check_learner(quick)
-    mine, theirs = quick.model, learner.model
-    fits = (
-        len(mine.coef) == len(theirs.coef)
-        and mine.points.shape[1] == theirs.points.shape[1]
-        and quick.dtype == learner.dtype
-    )
-    if not fits:
-        raise ValueError("its learners do not have the same outputs and features")
 
 
 def _check_scaler(scaler: Any, features: int) -> None:
@@ -116,28 +115,40 @@ def _check_scaler(scaler: Any, features: int) -> None:
         raise ValueError("its scaler has seen no number of rows")
 
 
-def _check_recent(
-    recent: Any, features: int, dtype: np.dtype, labels: int | None
-) -> None:
-    """Refuse rows that are none; `labels` is the number of them, or None."""
-    if not isinstance(recent, Reservoir) or not isinstance(recent.kept, list):
-        raise ValueError("its recent rows are none")
-    if not isinstance(recent.size, Integral) or recent.size < 1:
-        raise ValueError("its recent rows have no number")
-    for X, y, weight in recent.kept:
+def check_rows(name: str, kept: Any, learner: Learner, most: int) -> None:
+    """Refuse rows that are kept, if they are none, or too many.
+
+    Raises
+    ------
+    ValueError
+        Names the part.
+    """
+    features, dtype = learner.model.points.shape[1], learner.dtype
+    largest = largest_entry(dtype, features)
+    if not isinstance(kept, Reservoir) or not isinstance(kept.kept, list):
+        raise ValueError(f"{name} has no rows")
+    if not isinstance(kept.size, Integral) or kept.size != most:
+        raise ValueError(f"{name} is not of {most} rows")
+    kept.size = int(kept.size)
+    counts = [len(y) for _, y, _ in kept.kept]
+    if len(counts) > MOST_CHUNKS or sum(counts[1:]) >= max(most, 1):
+        raise ValueError(f"{name} has more rows than are kept")
+    for X, y, weight in kept.kept:
         if isinstance(X, tuple):
             _check_sparse(X, features, dtype)
             count = len(X[2]) - 1
         else:
             count = len(X)
             if not _is_array(X, dtype, (count, features)):
-                raise ValueError("recent rows do not have its features")
-        if not _is_array(y, np.float64, (count,)):
-            raise ValueError("recent rows do not have a target each")
+                raise ValueError(f"{name} has rows without its features")
+        values = X[0] if isinstance(X, tuple) else X
+        within(f"{name}.X", values, -largest, largest)
+        if not isinstance(y, np.ndarray) or y.shape != (count,) or count > most:
+            raise ValueError(f"{name} has rows without a target each")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError(f"{name} has a target that is not finite")
         if not _is_array(weight, np.float64, (count,)) or (weight < 0).any():
-            raise ValueError("recent rows do not have a weight each")
-        if labels is not None and not np.isin(y, np.arange(labels)).all():
-            raise ValueError("a recent row has a class that is none")
+            raise ValueError(f"{name} has rows without a weight each")
 
 
 def _check_sparse(X: tuple, features: int, dtype: np.dtype) -> None:

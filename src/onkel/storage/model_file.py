@@ -9,8 +9,10 @@ as names; its metadata has
 - "extra": JSON that somebody else wants to keep with the model, or none;
 - "sha256": of the whole file, with sixty-four zeros in the place of the digest itself.
 
-Nothing of a file is believed before its digest agrees, and nothing is used before it
-was checked; no code is loaded or run. A file appears at once or not at all.
+Nothing of a file is believed before its digest agrees. The digest is no signature: what
+the file says is only ever filled into an estimator made of its parameters (`fitted`,
+`filling`), and refused where it does not fit; no code is loaded or run. A file appears
+at once or not at all.
 """
 
 import functools
@@ -20,22 +22,17 @@ import json
 import os
 import pkgutil
 import re
+import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
-from sklearn.base import ClassifierMixin
 
 import onkel.estimators
 from onkel._version import __version__
-from onkel.engine.learner import Learner
-from onkel.engine.mapper import Mapper
-from onkel.estimators._machine import KernelMachine
-from onkel.storage.machines import check_machine
-from onkel.storage.shapes import check_learner, check_mapper
+from onkel.storage.fitted import LEFT_OUT, is_known, made
 from onkel.storage.tree import Reader, Writer
 from onkel.storage.whole_file import whole
 
@@ -44,20 +41,9 @@ FORMAT = 1
 # other entries are escaped, so that this occurs once.
 DIGEST = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 BLANK = "0" * 64
-# What learning leaves in an estimator, besides public attributes with a final "_".
-PRIVATE = (
-    *("_learner", "_mapper", "_started_with", "_classes_given"),
-    *("_recent", "_start", "_next_refit", "_extent"),
-    *("_quick", "_quick_gamma"),
-)
-PUBLIC = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
-# Made anew when needed, or somebody else's.
-LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
-# What reading something else than a model may raise.
-MALFORMED = (
-    *(ValueError, LookupError, TypeError, AttributeError),
-    *(OverflowError, RecursionError, SafetensorError),
-)
+# Parts of the JSON of a file: a model has some hundreds. Each takes memory, an empty
+# one far more than its two bytes.
+MOST_PARTS = 50_000
 
 
 class ModelFileError(ValueError):
@@ -158,12 +144,13 @@ def write(
             "pipeline, save its last step, and keep the others by other means."
         )
     writer = Writer()
+    estimator = estimator._still()  # another thread may learn meanwhile
     fitted = {
         key: value
         for key, value in vars(estimator).items()
         if key not in estimator.get_params(deep=False) and not key.startswith(LEFT_OUT)
     }
-    unknown = [key for key in fitted if not _is_known(key)]
+    unknown = [key for key in fitted if not is_known(key)]
     if unknown:
         raise TypeError(
             f"this {name} has an attribute {unknown[0]!r} that a model file does not "
@@ -185,6 +172,11 @@ def write(
         "extra": json.dumps(extra, allow_nan=False),
         "sha256": BLANK,
     }
+    if _parts("".join(metadata.values()).encode()) > MOST_PARTS:
+        raise TypeError(
+            f"this {name} has parameters or labels of more than {MOST_PARTS:,} parts, "
+            "which a model file does not hold"
+        )
     content = _sorted(save_arrays(tensors, metadata))
     digest = hashlib.sha256(content).hexdigest()
     place = DIGEST.search(content, 0, _header_end(content))
@@ -207,10 +199,6 @@ def _sorted(content: bytes) -> bytes:
     return len(header).to_bytes(8, "little") + header + content[end:]
 
 
-def _is_known(attribute: str) -> bool:
-    return attribute in PRIVATE or PUBLIC.fullmatch(attribute) is not None
-
-
 def _header_end(content: bytes) -> int:
     """Where the header of a safetensors file ends: its first number says how long."""
     return 8 + int.from_bytes(content[:8], "little")
@@ -224,7 +212,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     ModelFileError
         As `load`.
     """
-    content = Path(path).read_bytes()
+    content = _content(path)
     metadata = _verified(content, path)
     try:
         tensors = load_arrays(content)
@@ -234,9 +222,14 @@ def read(path: str | os.PathLike[str]) -> Contents:
             for key, array in tensors.items()
             if key.startswith("model.")
         }
-        estimator = _estimator(described, Reader(arrays))
+        reader = Reader(arrays)
+        estimator = made(
+            _estimators()[described["class"]],
+            {k: reader.value(v) for k, v in described["parameters"].items()},
+            {k: reader.value(v) for k, v in described["fitted"].items()},
+        )
         extra = json.loads(metadata["extra"])
-    except MALFORMED as error:
+    except Exception as error:  # whatever a forger thought of
         raise ModelFileError(
             f"{path} has the digest of a model file, but not the contents: {error!r}"
         ) from error
@@ -246,6 +239,19 @@ def read(path: str | os.PathLike[str]) -> Contents:
         if key.startswith("extra.")
     }
     return Contents(estimator, extra, kept)
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        # Devices have no end.
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ModelFileError(f"{path} is no file: a model is not read from devices")
+        return file.read()
+
+
+def _parts(text: bytes) -> int:
+    """Lists and dictionaries in JSON, at most."""
+    return text.count(b"[") + text.count(b"{")
 
 
 def _verified(content: bytes, path: Any) -> dict[str, str]:
@@ -266,9 +272,11 @@ def _verified(content: bytes, path: Any) -> dict[str, str]:
             f"{advice}"
         )
     try:
+        if _parts(content[8:end]) > MOST_PARTS:
+            raise ValueError(f"more than {MOST_PARTS:,} parts")
         metadata = json.loads(content[8:end])["__metadata__"]
         version = int(metadata["onkel"])
-    except MALFORMED as error:
+    except Exception as error:
         raise ModelFileError(f"{path} is no model file of onkel. {advice}") from error
     if version != FORMAT:
         raise ModelFileError(
@@ -276,62 +284,3 @@ def _verified(content: bytes, path: Any) -> dict[str, str]:
             f"format {FORMAT}. Install the version of onkel that wrote it."
         )
     return metadata
-
-
-def _estimator(described: dict[str, Any], reader: Reader) -> Any:
-    """Make the estimator that JSON describes, and check it."""
-    cls = _estimators()[described["class"]]
-    parameters = {k: reader.value(v) for k, v in described["parameters"].items()}
-    fitted = {k: reader.value(v) for k, v in described["fitted"].items()}
-    unknown = [key for key in fitted if not _is_known(key)]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is no attribute of an estimator")
-    estimator = cls(**parameters)
-    _check(cls, fitted)
-    estimator.__dict__.update(fitted)
-    return estimator
-
-
-def _check(cls: type, fitted: dict[str, Any]) -> None:
-    """Refuse what was learnt if its parts do not fit each other."""
-    learner, mapper = fitted.get("_learner"), fitted.get("_mapper")
-    points = None
-    if "_learner" in fitted:
-        if not isinstance(learner, Learner):
-            raise ValueError("its learner is none")
-        learner._work = None
-        check_learner(learner)
-        points = learner.model.points
-        _check_outputs(cls, learner, fitted.get("classes_"))
-        started = fitted["_started_with"]
-        if not isinstance(started, dict) or not started.keys() <= set(_names(cls)):
-            raise ValueError("it began with other parameters than it has")
-        if fitted.get("_classes_given") not in (True, False, None):
-            raise ValueError("its labels were neither given nor found")
-        if issubclass(cls, KernelMachine):
-            check_machine(fitted, learner)
-    if "_mapper" in fitted:
-        if not isinstance(mapper, Mapper):
-            raise ValueError("its feature map is none")
-        check_mapper(mapper)
-        points = mapper.points
-    if points is not None and fitted["n_features_in_"] != points.shape[1]:
-        raise ValueError("its centres do not have as many features as it has seen")
-
-
-def _names(cls: Any) -> list[str]:
-    return cls._get_param_names()
-
-
-def _check_outputs(cls: type, learner: Learner, classes: Any) -> None:
-    """Refuse outputs that are not those of the labels, or of a regressor."""
-    outputs = len(learner.model.coef)
-    if not issubclass(cls, ClassifierMixin):
-        fits = classes is None and outputs == 1
-    else:
-        fits = isinstance(classes, np.ndarray) and classes.ndim == 1
-        fits = fits and outputs == (len(classes) if len(classes) > 2 else 1)
-        # Who has seen a single label has learnt nothing.
-        fits = fits and (len(classes) > 1 or learner.size == 0)
-    if not fits:
-        raise ValueError(f"{outputs} outputs are not those of its labels")

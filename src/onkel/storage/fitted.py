@@ -1,0 +1,202 @@
+"""Estimators of a file: what learning has left in them, each part as it must be.
+
+The estimator is made of its public parameters. A second one, with those that it began
+to learn with, makes empty learners, which the file fills (see `filling`). Everything
+else that learning leaves is listed here, with what it may be.
+"""
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from onkel.engine.learner import Learner
+from onkel.engine.mapper import Mapper
+from onkel.estimators._classifier import outputs_for
+from onkel.estimators._machine import KernelMachine
+from onkel.storage.filling import MOST, within
+from onkel.storage.learners import filled_learner, filled_mapper
+from onkel.storage.machines import check_machine, check_rows
+
+# What learning leaves in an estimator that is nobody else's business.
+PRIVATE = (
+    *("_learner", "_mapper", "_started_with", "_classes_given", "_beginning"),
+    *("_recent", "_start", "_next_refit", "_extent"),
+    *("_quick", "_quick_gamma"),
+)
+# Made anew when needed, or somebody else's.
+LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback", "_turn")
+
+
+def _number(least: float, most: float = math.inf) -> Callable[[str, Any], None]:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise ValueError(f"{name} is no number")
+        number = float(value)
+        unknown = math.isnan(number) and least == -math.inf
+        if not (least <= number <= most or unknown):
+            raise ValueError(f"{name} is not within {least:g} and {most:g}")
+
+    return check
+
+
+def _history(name: str, value: Any) -> None:
+    lists = value.values() if isinstance(value, dict) else [None]
+    for numbers in lists:
+        if not isinstance(numbers, list):
+            raise ValueError(f"{name} is no table")
+        for number in numbers:
+            _number(-math.inf)(name, number)
+
+
+def _names(name: str, value: Any) -> None:
+    if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim != 1:
+        raise ValueError(f"{name} is no list of names")
+    if not all(isinstance(part, str) for part in value):
+        raise ValueError(f"{name} has a name that is no text")
+
+
+def _classes(name: str, value: Any) -> None:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) == 0:
+        raise ValueError(f"{name} is no list of labels")
+    if value.dtype.kind not in "biufUO":
+        raise ValueError(f"{name} holds {value.dtype}, which are no labels")
+    if value.dtype == object:
+        numbers = [isinstance(part, Real) for part in value]
+        texts = [isinstance(part, str) for part in value]
+        if not (all(numbers) or all(texts)):
+            raise ValueError(f"{name} holds what is no label")
+    if not np.array_equal(np.unique(value), value):
+        raise ValueError(f"{name} is not in order, or has a label twice")
+
+
+def _matrix(name: str, value: Any) -> None:
+    if not isinstance(value, np.ndarray) or value.dtype != np.float64:
+        raise ValueError(f"{name} holds no numbers")
+    within(name, value, -math.inf, math.inf)
+
+
+def _bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is neither True nor False")
+
+
+def _any(name: str, value: Any) -> None:
+    """Leave it to who knows more."""
+
+
+POSITIVE, WHOLE = _number(5e-324, 1.7e308), _number(0, MOST)
+# What learning leaves in the open, and what it may be. A machine's are in `machines`.
+CHECKS: dict[str, Callable[[str, Any], None]] = {
+    "n_features_in_": WHOLE,
+    "feature_names_in_": _names,
+    "classes_": _classes,
+    "n_iter_": WHOLE,
+    "history_": _history,
+    "dual_variables_": _matrix,
+    "coverage_radius_": _number(0.0, 1.7e308),
+    "eta0_": POSITIVE,
+    "_classes_given": _bool,
+    **dict.fromkeys(("scaler_", "relevance_", "mixture_", "calibration_"), _any),
+    "gamma_": POSITIVE,
+    "C_": POSITIVE,
+    "held_out_error_": _number(-math.inf),
+    "target_mean_": _number(-1.7e308, 1.7e308),
+    "target_scale_": POSITIVE,
+}
+
+
+def is_known(attribute: str) -> bool:
+    """Whether learning leaves such an attribute."""
+    return attribute in PRIVATE or attribute in CHECKS
+
+
+def made(cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    """Make an estimator of its parameters, and of what it has learnt.
+
+    Raises
+    ------
+    ValueError
+        Names what does not fit.
+    """
+    estimator = cls(**parameters)
+    if not fitted:
+        return estimator
+    for name, value in fitted.items():
+        if not is_known(name):
+            raise ValueError(f"{name!r} is no attribute of an estimator")
+        CHECKS.get(name, _any)(name, value)
+    if "_mapper" in fitted:
+        fitted = {**fitted, "_mapper": _mapper(cls(**parameters), fitted)}
+    else:
+        fitted = _learnt(cls, parameters, fitted)
+    estimator.__dict__.update(fitted)
+    return estimator
+
+
+def _shape(points: Any, fitted: dict[str, Any]) -> tuple[int, Any]:
+    """Return the number of features and the precision, if they can be such."""
+    if not isinstance(points, np.ndarray) or points.ndim != 2:
+        raise ValueError("its points are no matrix")
+    if points.dtype not in (np.float32, np.float64):
+        raise ValueError(f"its points are {points.dtype}")
+    features = fitted["n_features_in_"]
+    if not isinstance(features, Integral) or not features == points.shape[1] > 0:
+        raise ValueError("n_features_in_ is not the number of features of its points")
+    names = fitted.get("feature_names_in_")
+    if names is not None and len(names) != features:
+        raise ValueError("feature_names_in_ does not name its features")
+    return int(features), points.dtype
+
+
+def _mapper(twin: Any, fitted: dict[str, Any]) -> Mapper:
+    value = fitted["_mapper"]
+    if not isinstance(value, Mapper):
+        raise ValueError("its feature map is none")
+    features, dtype = _shape(value.points, fitted)
+    return filled_mapper(twin._blank(features, dtype, value), value)
+
+
+def _learnt(
+    cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]
+) -> dict[str, Any]:
+    value, started = fitted["_learner"], fitted["_started_with"]
+    if not isinstance(value, Learner):
+        raise ValueError("its learner is none")
+    # Those of a version that had fewer parameters began with the defaults of the rest.
+    defaults = cls()._learning_parameters()
+    if not isinstance(started, dict) or not started.keys() <= defaults.keys():
+        raise ValueError("it began with other parameters than it has")
+    started = {**defaults, **started}
+    features, dtype = _shape(value.model.points, fitted)
+    if value.model.norms.shape != value.model.points.shape[:1]:
+        raise ValueError("Model.norms is not as long as Model.points")
+    outputs = _outputs(cls, fitted)
+
+    def filled(value: Any) -> Learner:
+        twin = cls(**{**parameters, **started})
+        return filled_learner(twin._blank(outputs, features, dtype, value), value)
+
+    learner = filled(value)
+    if outputs == 1 and len(fitted.get("classes_", (0, 1))) < 2 and learner.size:
+        raise ValueError("who has seen a single label has learnt nothing")
+    fitted = {**fitted, "_learner": learner, "_started_with": started}
+    if issubclass(cls, KernelMachine):
+        if fitted["_quick"] is not None:
+            fitted["_quick"] = filled(fitted["_quick"])
+        check_machine(fitted, learner, int(started["memory_size"]))
+    if fitted.get("_beginning") is not None:
+        check_rows("_beginning", fitted["_beginning"], learner, cls._longest_beginning)
+    return fitted
+
+
+def _outputs(cls: type, fitted: dict[str, Any]) -> int:
+    """Scores of a row: those of its labels, or of a regressor."""
+    if not issubclass(cls, ClassifierMixin):
+        if "classes_" in fitted:
+            raise ValueError("a regressor has no classes_")
+        return 1
+    return outputs_for(fitted["classes_"])

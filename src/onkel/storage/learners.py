@@ -1,0 +1,173 @@
+"""Learners and feature maps of a file: filled into empty ones, and looked at once more.
+
+`filling` keeps every number in its own range; here are the relations between them that
+compiled code relies on.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from onkel import kernels
+from onkel.averages import Whole
+from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.cover import NO_CORE, Cover
+from onkel.engine import block
+from onkel.engine.dual import DualPlan
+from onkel.engine.learner import Learner, norms_of
+from onkel.engine.mapper import Mapper
+from onkel.engine.plan import NEWCOMER_FIRST
+from onkel.engine.svrg import NO_SLOT, Memory
+from onkel.expansion import HEAD, Model
+from onkel.features.dispatch import width
+from onkel.features.nystrom import Nystrom
+from onkel.kernels import Kernel
+from onkel.reads import Inverse
+from onkel.rows import Dense
+from onkel.storage.filling import MOST, Sizes, filled, within
+
+# Relative error that norms and kernel values may have gathered, in single precision.
+ROUNDING = 1e-2
+
+
+def filled_learner(blank: Learner, value: Any) -> Learner:
+    """Fill an empty learner with what a file has in its place.
+
+    Raises
+    ------
+    ValueError
+        Names the part that does not fit.
+    """
+    if not isinstance(value, Learner) or type(value.model) is not Model:
+        raise ValueError("its learner is none")
+    head = value.model.head
+    if not isinstance(head, np.recarray) or head.dtype != HEAD or len(head) != 1:
+        raise ValueError("its model has no counters")
+    count = int(head[0].count)
+    _make_room(blank, value.model, count)
+    sizes = _sizes(blank, count)
+    # The number of slots in use first: it bounds the rest.
+    within("Model.head.count", count, sizes.first, sizes.most)
+    model = filled(blank.model, value.model, sizes)
+    budget = filled(blank.budget, value.budget, sizes)
+    blank.plan = filled(blank.plan, value.plan, sizes)
+    if not isinstance(value.rng, np.random.Generator):
+        raise ValueError("it has no generator")
+    blank.model, blank.budget, blank.rng = model, budget, value.rng
+    _check_points(blank.plan.kernel, model, count)
+    _check_budget(budget, model, count)
+    if isinstance(model.reads, Inverse):
+        _check_gram(blank.plan.kernel, model, count)
+    blank._resize_budget()  # makes anew what follows from the rest
+    return blank
+
+
+def _make_room(blank: Learner, model: Any, count: int) -> None:
+    """Give an empty learner as many slots as that of the file has."""
+    norms = model.norms
+    if not isinstance(norms, np.ndarray) or norms.ndim != 1:
+        raise ValueError("Model.norms is no row of numbers")
+    mapping = blank.model.mapping
+    needed = len(mapping.matrix) if isinstance(mapping, Nystrom) else width(mapping)
+    if len(norms) < max(count, needed, 1):
+        raise ValueError(f"{len(norms)} slots are too few for {count} in use")
+    # Its other arrays are as large: nothing is made that the file does not fill.
+    within("Model.points", model.points.shape[0], len(norms), len(norms))
+    blank.resize(len(norms))
+    average = blank.model.average
+    if isinstance(average, Whole) and type(model.average) is Whole:
+        room, (outputs, features) = len(model.average.norms), _shape(blank)
+        dtype = blank.dtype
+        average = average._replace(
+            points=np.zeros((room, features), dtype),
+            norms=np.zeros(room, dtype),
+            masses=np.zeros((outputs, room)),
+        )
+        blank.model = blank.model._replace(average=average)
+
+
+def _shape(learner: Learner) -> tuple[int, int]:
+    return len(learner.model.coef), learner.model.points.shape[1]
+
+
+def _sizes(blank: Learner, count: int) -> Sizes:
+    model, budget, plan = blank.model, blank.budget, blank.plan
+    outputs, capacity = model.coef.shape
+    # The newcomer's own slot is free again once the budget has disposed.
+    newcomer = isinstance(budget, (Bernoulli, *NEWCOMER_FIRST))
+    return Sizes(
+        outputs,
+        # Dual systems note a row there, which nobody goes to.
+        labels=MOST if isinstance(plan, DualPlan) else max(outputs, 2),
+        used=count,
+        first=width(model.mapping),
+        most=min(capacity, blank.largest_size - newcomer),
+        limit=budget.limit,
+        memory=len(budget.entries) if isinstance(budget, Memory) else 0,
+        period=getattr(plan, "period", 1),
+        room=len(model.average.norms) if isinstance(model.average, Whole) else 0,
+    )
+
+
+def _close(name: str, values: Any, truth: Any, share: float = ROUNDING) -> None:
+    """Refuse numbers that follow from others, if they do not."""
+    truth = np.asarray(truth, np.float64)
+    allowed = share * (np.abs(truth) + np.abs(truth).max(initial=0.0))
+    if not (np.abs(values - truth) <= allowed).all():
+        raise ValueError(f"{name} does not follow from the centres")
+
+
+def _check_points(kernel: Kernel, model: Any, count: int) -> None:
+    """Refuse norms that are not those of the centres."""
+    first = 0 if isinstance(model.mapping, Nystrom) else width(model.mapping)
+    last = len(model.mapping.matrix) if isinstance(model.mapping, Nystrom) else count
+    used = slice(first, max(last, first))
+    points = np.ascontiguousarray(model.points[used], np.float64)
+    norms = norms_of(kernel, points)
+    _close("Model.norms", model.norms[used], norms)
+    _close("Model.diag", model.diag[used], kernels.diagonal(kernel, norms))
+
+
+def _check_gram(kernel: Kernel, model: Any, count: int) -> None:
+    """Refuse a Gram matrix that is not that of the centres: it must have a root."""
+    points = np.ascontiguousarray(model.points[:count], np.float64)
+    gram = np.empty((count, count))
+    norms = norms_of(kernel, points)
+    block.kernel_values(kernel, Dense(points), points, norms, gram)
+    _close("Inverse.values", model.reads.values[:count, :count], gram)
+
+
+def _check_budget(budget: Any, model: Any, count: int) -> None:
+    if isinstance(budget, Cover):
+        cores = int(np.sum(budget.mark[:count] != NO_CORE))
+        if budget.ledger[0].cores != cores or (budget.mark[count:] != NO_CORE).any():
+            raise ValueError("Cover.mark does not mark as many cores as there are")
+        if budget.beta == 0.0 and cores != count:
+            raise ValueError("Cover.mark leaves out centres that must be cores")
+        if budget.ledger[0].cores > budget.limit:
+            raise ValueError("Cover.ledger has more cores than there may be")
+    elif isinstance(budget, Memory):
+        entries, outputs = budget.entries, len(model.coef)
+        if outputs > 1:
+            within("Memory.entries.y", entries.y, 0, outputs - 1)
+            if (entries.y != np.rint(entries.y)).any():
+                raise ValueError("Memory.entries.y is no class")
+        slots = entries.slot[entries.slot != NO_SLOT]
+        within("Memory.entries.slot", slots, width(model.mapping), count - 1)
+    elif hasattr(budget, "ledger") and hasattr(budget.ledger[0], "oldest"):
+        if count < budget.limit and budget.ledger[0].oldest:
+            raise ValueError("Forget.ledger.oldest is not the oldest")
+
+
+def filled_mapper(blank: Mapper, value: Any) -> Mapper:
+    """Fill an empty feature map with what a file has in its place."""
+    if not isinstance(value, Mapper):
+        raise ValueError("its feature map is none")
+    sizes = Sizes(outputs=1, labels=2)
+    blank.kernel = filled(blank.kernel, value.kernel, sizes)
+    blank.mapping = filled(blank.mapping, value.mapping, sizes)
+    blank.points = filled(blank.points, value.points, sizes, "Model.points")
+    blank.norms = filled(blank.norms, value.norms, sizes, "Model.norms")
+    if blank.points.size:
+        _close("Model.norms", blank.norms, norms_of(blank.kernel, blank.points))
+    return blank
