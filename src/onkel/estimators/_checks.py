@@ -195,11 +195,12 @@ class CheckedEstimator(BaseEstimator, ABC):
             inverse = float(np.median(distances)) if len(distances) else 0.0
         if inverse > 0.0:
             return 1.0 / inverse
-        warnings.warn(
-            f'gamma="{self.gamma}" needs features that vary, and these do not: '
-            "using gamma=1.0. Give gamma a number if that is not what you want.",
-            stacklevel=levels_to_the_caller(),
-        )
+        if X.shape[0] > 1:  # the first row of a stream says nothing yet
+            warnings.warn(
+                f'gamma="{self.gamma}" needs features that vary, and these do not: '
+                "using gamma=1.0. Give gamma a number if that is not what you want.",
+                stacklevel=levels_to_the_caller(),
+            )
         return 1.0
 
     def _seeds(self) -> list[np.random.Generator]:

@@ -156,7 +156,10 @@ def within(name: str, values: Any, least: float, most: float) -> None:
     values = np.asarray(values)
     if values.dtype.kind not in "iuf":
         raise ValueError(f"{name} is no number")
-    if values.size and not (values.min() >= least and values.max() <= most):
+    # As Python's numbers: a bound may be beyond single precision.
+    if values.size and not (
+        values.min().item() >= least and values.max().item() <= most
+    ):
         raise ValueError(f"{name} is not within {least:g} and {most:g}")
 
 
