@@ -128,7 +128,7 @@ TEXTS = {
     "coverage_radius": (
         'Radius of the cells. A smaller one gives a larger and better model. "auto": '
         "mean less standard deviation of the distances of up to 1,000 rows, in a "
-        "stream the first."
+        "stream of its first 1,024."
     ),
     "degree": "Degree of the poly kernel.",
     "epsilon": "Errors up to this cost nothing (epsilon_insensitive).",
@@ -140,8 +140,8 @@ TEXTS = {
     ),
     "gamma": (
         'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over '
-        "the median squared distance. In a stream both are taken from the first 1,000 "
-        "rows of the first call."
+        "the median squared distance. In a stream both are taken from its first rows, "
+        "up to 1,024, however they are cut into calls."
     ),
     "hard_budget": "Size beyond which maintenance is certain; None for no such size.",
     "kernel": (
