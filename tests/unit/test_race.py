@@ -359,7 +359,8 @@ def test_what_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     field = references.references(Problem(100, 5, 2), budget=50, gamma=1.0)
     assert len(field.entries) == 3
-    assert field.left_out["LightGBM"] == "is not installed: pip install lightgbm"
+    missing = 'is not installed: pip install "onkel[rivals]"'
+    assert field.left_out["LightGBM"] == missing
 
 
 # ---- streams and orders
@@ -454,6 +455,28 @@ def test_memory_does_not_depend_on_the_rows(tmp_path: Path) -> None:
 
 
 # ---- what is written about it
+
+
+def test_names_are_no_markup_in_markdown(outcome: Outcome) -> None:
+    name = "x](javascript:a) <img src=x onerror=a> |*_.csv\n# b"
+    text = report.written(
+        dataclasses.replace(outcome, name=name, left_out={"<b>": "is | not"}),
+        f"onkel race '{name}'",
+    )
+    assert text.startswith(
+        r"# x\](javascript:a) \<img src=x onerror=a\> \|\*\_.csv \# b" + "\n\n    onkel"
+    )
+    assert "\n    # b'\n" in text  # of the command, which is code
+    assert r"\<b\> did not start: it is \| not" in text
+
+
+def test_those_left_out_alike_share_a_line(outcome: Outcome) -> None:
+    why = {"LightGBM": "is away", "River HAT": "is away", "BSCA": "is late"}
+    lines = report.unplaced(dataclasses.replace(outcome, left_out=why))
+    assert lines == [
+        "LightGBM, River HAT did not start: each is away",
+        "BSCA did not start: it is late",
+    ]
 
 
 def test_table_names_everyone_and_how_it_was_done(outcome: Outcome) -> None:

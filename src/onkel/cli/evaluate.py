@@ -112,7 +112,7 @@ def decided(model: Any, scores: np.ndarray) -> np.ndarray:
 @as_json
 @click.pass_context
 def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
-    r"""Say how well a model predicts DATA.
+    """Say how well a model predicts DATA.
 
     \b
     onkel evaluate test.csv --model model.onkel     rows that it has not seen
@@ -121,7 +121,7 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
 
     Features are scaled by all rows of DATA, or as the model was fitted; the split into
     80 % and 20 % is made in memory.
-    """
+    """  # noqa: D301 (click wants the character, not its escape)
     preparation = None
     if given["output"] is not None:
         if not given["progressive"]:

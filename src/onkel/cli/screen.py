@@ -88,5 +88,5 @@ def bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         *columns, console=NOTES, transient=True, disable=not NOTES.is_terminal
     )
     with shown as progress:
-        task = progress.add_task(text, total=total)
+        task = progress.add_task(escape(text), total=total)
         yield lambda done: progress.update(task, completed=done)

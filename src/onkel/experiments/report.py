@@ -10,7 +10,7 @@ from typing import Any
 import onkel
 from onkel.experiments.outcome import Outcome, Result, Run
 from onkel.experiments.race import slug
-from onkel.experiments.tables import markdown
+from onkel.experiments.tables import literal, markdown
 
 try:
     from rich.box import SIMPLE_HEAD
@@ -114,9 +114,12 @@ def unplaced(outcome: Outcome) -> list[str]:
         for result in outcome.results
         if not result.is_ranked
     ]
+    alike: dict[str, list[str]] = {}
+    for name, reason in outcome.left_out.items():
+        alike.setdefault(reason, []).append(name)
     return stopped + [
-        f"{name} did not start: it {reason}"
-        for name, reason in outcome.left_out.items()
+        f"{', '.join(names)} did not start: {'each' if names[1:] else 'it'} {reason}"
+        for reason, names in alike.items()
     ]
 
 
@@ -152,10 +155,13 @@ def written(outcome: Outcome, command: str) -> str:
     """Leaderboard and pictures in Markdown."""
     name = slug(outcome.name)
     lines = [
-        *(f"# {outcome.name}", "", f"    {command}", ""),
+        *(f"# {literal(outcome.name)}", ""),
+        # a name may have several lines, which are to stay within the block
+        *(f"    {line}" for line in command.splitlines()),
+        "",
         *(f"{caption(outcome)} {method(outcome)}", ""),
-        *markdown(heads(outcome), cells(outcome)),
-        *(f"{line}  " for line in unplaced(outcome)),
+        *markdown(heads(outcome), [[*map(literal, row)] for row in cells(outcome)]),
+        *(f"{literal(line)}  " for line in unplaced(outcome)),
         *("", "{processor}, {cores} cores, {platform}.".format(**outcome.machine), ""),
         *(f"![{kind}]({name}-{kind}.png)" for kind in ("time", "size", "curves")),
     ]
