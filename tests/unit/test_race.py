@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.experiments import contestants, pictures, references, report
+from onkel.experiments import contestants, orders, pictures, references, report
 from onkel.experiments import race as racing
 from onkel.experiments.contestants import Problem, library
 from onkel.experiments.orders import Orders
@@ -214,6 +214,33 @@ def test_gamma_is_chosen_from_trials_that_are_kept() -> None:
     assert outcome.gamma == outcome.trials[int(np.argmin(errors))].gamma
     # the best was looked for until it got worse on both sides
     assert outcome.trials[0].gamma < outcome.gamma < outcome.trials[-1].gamma
+
+
+def test_each_result_is_shown_when_it_is_ready() -> None:
+    told: list[str] = []
+    outcome = race(
+        wide(turning_rings(300)),
+        **{**GRAND, "systems": ["RBP"]},
+        announce=lambda text, share: told.append(text),
+        ready=lambda problem, result: told.append(report.line(problem, result)),
+    )
+    lines = [text for text in told if text.endswith("rows/s")]
+    assert len(lines) == len(outcome.results)
+    assert lines[0].startswith(references.CONSTANT)
+    # the constant was done before the next one began
+    assert told.index(lines[0]) < told.index(f"compiling {references.LINEAR}")
+
+
+def test_the_best_constant_and_a_sorted_stream_are_told() -> None:
+    stream = wide(turning_rings(300))
+    order = np.argsort(stream.y, kind="stable")
+    stream = dataclasses.replace(stream, X=stream.X[order], y=stream.y[order])
+    given = {**GRAND, "systems": ["RBP"], "references": False}
+    found = report.numbers(race(stream, **given))
+    rarer = min(np.mean(stream.y == 0), np.mean(stream.y == 1))
+    assert found["baseline"]["error"] == pytest.approx(rarer)
+    assert "sorted by label" in found["warnings"][0]
+    assert report.numbers(race(stream, in_order=False, **given))["warnings"] == []
 
 
 # ---- who does not finish
@@ -410,6 +437,28 @@ def test_order_that_means_something_is_kept() -> None:
     source = Orders(numbered(in_order=True), rows=100)
     assert source.permutations == 1
     assert rows_of(source, 0) == list(range(1000)) != rows_of(source, 1)
+
+
+def test_any_file_can_be_raced_in_its_order() -> None:
+    source = Orders(numbered(), rows=100, in_order=True)
+    assert source.permutations == 1 and "own order" in source.description
+    assert rows_of(source, 0) == list(range(1000))
+
+
+@pytest.mark.parametrize("most_bytes", [0, 1000, 3000, 1e6])
+def test_whole_files_are_shuffled_in_any_memory(most_bytes: float) -> None:
+    parts = list(orders.shuffled(numbered(), 100, 0, most_bytes))
+    found = np.vstack([part.X for part in parts])[:, 0]
+    assert sorted(found) == list(range(1000))
+    assert all(len(part.y) <= 100 for part in parts)
+    # rows of both ends meet at once
+    assert found[:50].min() < 200 and found[:50].max() > 800
+    assert np.concatenate([part.y for part in parts]).tolist() == (found % 2).tolist()
+
+
+def test_long_races_have_fewer_orders() -> None:
+    assert Orders(numbered(orders.MANY_ROWS), rows=100).permutations == 5
+    assert Orders(numbered(orders.MANY_ROWS + 1), rows=100).permutations == 3
 
 
 def test_long_files_are_shuffled_by_the_batch() -> None:
