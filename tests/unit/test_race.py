@@ -20,7 +20,14 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.experiments import contestants, orders, pictures, references, report
+from onkel.experiments import (
+    compilation,
+    contestants,
+    orders,
+    pictures,
+    references,
+    report,
+)
 from onkel.experiments import race as racing
 from onkel.experiments.contestants import Problem, library
 from onkel.experiments.orders import Orders
@@ -229,6 +236,29 @@ def test_each_result_is_shown_when_it_is_ready() -> None:
     assert lines[0].startswith(references.CONSTANT)
     # the constant was done before the next one began
     assert told.index(lines[0]) < told.index(f"compiling {references.LINEAR}")
+
+
+def test_others_are_compiled_elsewhere_only_if_one_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(0, 1000, 2))  # two seconds from look to look
+    monkeypatch.setattr(compilation.time, "perf_counter", lambda: float(next(clock)))
+    elsewhere: list[str] = []
+
+    def shared(entries: Any, X: Any, y: Any) -> Any:
+        elsewhere.extend(entry.name for entry in entries)
+        return iter(entries)
+
+    monkeypatch.setattr(compilation, "_shared", shared)
+    entries = references.references(Problem(100, 2, 2), 10, 1.0).entries[:3]
+    X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    for entry in compilation.compiled(entries, X, y):
+        next(clock)  # what it does then is no compiling
+        assert entry in entries
+    assert elsewhere == []
+    monkeypatch.setattr(compilation, "CACHED", 1.0)
+    assert list(compilation.compiled(entries, X, y)) == entries
+    assert elsewhere == [entry.name for entry in entries[1:]]
 
 
 def test_the_best_constant_and_a_sorted_stream_are_told() -> None:
