@@ -162,6 +162,106 @@ def test_a_system_for_all_rows_cannot_be_progressive(moons: Path) -> None:
     run("evaluate", moons, "--system", "bsca", "--progressive", code=2)
 
 
+# ---- no knobs, and what is right without looking -------------------------------------
+
+
+def test_the_default_has_no_knobs_and_stands_beside_the_majority(
+    moons: Path, tmp_path: Path
+) -> None:
+    found = answer("fit", moons, "-p", "budget=20", "-o", tmp_path / "model.onkel")
+    assert found["system"] == "KernelClassifier"
+    assert found["learnt"] == "all rows at once"
+    assert found["accuracy"] > 0.9 > found["baseline"]["accuracy"] == 0.5
+    tested = answer("evaluate", moons, "-p", "budget=20")
+    assert tested["system"] == "KernelClassifier"
+    assert {"accuracy", "f1", "auc", "log_loss"} <= tested.keys()
+    assert tested["auc"] > 0.95 and tested["log_loss"] < 0.3
+    assert tested["baseline"]["log_loss"] == pytest.approx(np.log(2), abs=0.01)
+    shown = run("evaluate", moons, *SMALL).stdout
+    assert "always upper" in shown or "always lower" in shown
+
+
+def test_a_fit_says_if_it_was_a_stream(moons: Path, tmp_path: Path) -> None:
+    words = ["fit", moons, *SMALL, "-o", tmp_path / "model.onkel"]
+    found = answer(*words, "--memory", 0, "--batch-rows", 100)
+    assert "--memory is 0" in found["learnt"]
+    assert "shuffled within batches of 100" in found["learnt"]
+    assert 0.8 < found["accuracy"] < 1
+    assert found["measured_on"] == "each row before it was learnt"
+    whole = answer(*words, "--memory", 0, "--batch-rows", 100, "--shuffle")
+    assert "shuffled as a whole" in whole["learnt"]
+
+
+@pytest.fixture(scope="module")
+def in_a_row(moons: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows, sorted by label."""
+    head, *rows = moons.read_text().splitlines()
+    path = tmp_path_factory.mktemp("sorted") / "sorted.csv"
+    rows.sort(key=lambda row: row.rpartition(",")[2])
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+def test_sorted_rows_are_no_success(in_a_row: Path, moons: Path) -> None:
+    words = ["evaluate", in_a_row, *SMALL, "--progressive"]
+    told = run(*words).stderr
+    assert "sorted by label" in told and "--shuffle" in told
+    sorted_rows, shuffled = answer(*words), answer(*words, "--shuffle")
+    assert sorted_rows["accuracy"] > 0.99 and len(sorted_rows["warnings"]) == 1
+    assert shuffled["accuracy"] < 0.98 and shuffled["warnings"] == []
+    assert answer("evaluate", moons, *SMALL, "--progressive")["warnings"] == []
+    small = answer(*words, "--shuffle", "--memory", 0, "--batch-rows", 50)
+    assert small["rows"] == 600 and small["accuracy"] < 0.98
+    run("evaluate", in_a_row, *SMALL, "--shuffle", code=2)
+
+
+def test_a_race_of_a_stream_keeps_its_order(in_a_row: Path, tmp_path: Path) -> None:
+    words = ["race", in_a_row, "--system", "rbp", "--alone", "--gamma", 2]
+    words += ["-o", tmp_path / "race", "--in-order"]
+    done = run(*words, "--json")
+    (found,) = json.loads(done.stdout)
+    assert found["data"]["in_order"] and found["settings"]["permutations"] == 1
+    assert found["results"][0]["error"] < 0.02 and found["baseline"]["error"] == 0.5
+    assert "sorted by label" in found["warnings"][0]
+    assert "sorted by label" in (tmp_path / "race" / "race.html").read_text()
+    assert any(line.startswith("RBP ") for line in done.stderr.splitlines())
+    said = run(*words, "--permutations", 2, code=2).stderr
+    assert "--permutations cannot be given with --in-order" in said
+
+
+def test_predictions_of_rows_with_a_target_are_judged(
+    model: Path, moons: Path, tmp_path: Path
+) -> None:
+    told = run("predict", model, moons).stderr
+    assert "accuracy 0.9" in told and "600 rows" in told and "lower: 0.5" in told
+    head, *rows = moons.read_text().splitlines()
+    rows = [row.rpartition(",")[0] + "," for row in rows[:300]] + rows[300:]
+    path = tmp_path / "half.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    assert "on the 300 rows" in run("predict", model, path).stderr
+    path.write_text("\n".join([head, *rows[300:], "1,1,red,middle"]) + "\n")
+    done = run("predict", model, path)
+    assert "middle" in done.stderr and len(done.stdout.splitlines()) == 302
+
+
+def test_predictions_have_the_identifier(moons: Path, tmp_path: Path) -> None:
+    path, model = tmp_path / "named.csv", tmp_path / "model.onkel"
+    head, *rows = moons.read_text().splitlines()
+    named = [f"moon {i},{row},{i % 7}" for i, row in enumerate(rows)]
+    path.write_text("\n".join([f"name,{head},week", *named]) + "\n")
+    dropped = ["--drop", "name", "--drop", "week"]
+    run("fit", path, *SMALL, "--target", "moon", *dropped, "-o", model)
+    lines = run("predict", model, path, "--batch-rows", 100).stdout.splitlines()
+    assert lines[0] == "name,prediction" and len(lines) == 601
+    assert lines[-1].startswith("moon 599,")
+    lines = run("predict", model, path, "--id", "week", "--id", "left").stdout.split()
+    assert lines[0] == "week,left,prediction"
+    assert lines[9].split(",")[0] == "1"
+    bare = run("predict", model, path, "--drop", "name").stdout.splitlines()
+    assert bare[0] == "prediction"
+    assert "'size'" in run("predict", model, path, "--id", "size", code=2).stderr
+
+
 # ---- LIBSVM's commands ---------------------------------------------------------------
 
 
@@ -192,6 +292,38 @@ def test_svm_train_validates_crosswise(svm_file: Path) -> None:
     assert not svm_file.with_name("train.model").exists()
 
 
+def test_svm_has_probabilities_and_weights(svm_file: Path, tmp_path: Path) -> None:
+    model, output = tmp_path / "model", tmp_path / "output"
+    words = ["svm-train", "-g", 2, "-B", 40, "-q"]
+    run(*words, "-b", 1, svm_file, model)
+    run("svm-predict", "-b", 1, svm_file, model, output)
+    head, *lines = output.read_text().splitlines()
+    assert head == "labels -1 1" and len(lines) == 200
+    for line in lines:
+        label, *shares = map(float, line.split())
+        assert sum(shares) == pytest.approx(1, abs=1e-4)
+        assert label == (-1, 1)[int(np.argmax(shares))]
+    truth = [float(line.split()[0]) for line in svm_file.read_text().splitlines()]
+    right = [float(line.split()[0]) for line in lines]
+    assert np.mean(np.array(truth) == right) > 0.9
+    # without -b the file is as before
+    run("svm-predict", svm_file, model, output)
+    assert set(output.read_text().split()) == {"-1", "1"}
+    ones = []
+    for weight in (0.01, 100):
+        told = run(
+            *words, f"-w1 {weight}".split()[0], weight, "-w9", 2, svm_file, model
+        )
+        assert "class label 9" in told.stderr
+        assert onkel.load(model).class_weight == {1: weight}
+        run("svm-predict", "-q", svm_file, model, output)
+        ones.append(output.read_text().split().count("1"))
+    assert ones[0] < 100 < ones[1]
+    refused = run("svm-predict", "-b", 1, svm_file, model, output, code=2)
+    assert "svm-train -b 1" in refused.stderr
+    run("svm-train", "-s", 3, "-b", 1, svm_file, model, code=2)
+
+
 # ---- tune ----------------------------------------------------------------------------
 
 
@@ -204,6 +336,9 @@ def test_tune_prints_a_command_that_works(moons: Path, tmp_path: Path) -> None:
     again = shlex.split(found["command"])[1:]
     run(*again, "-o", tmp_path / "model.onkel")
     assert onkel.load(tmp_path / "model.onkel").budget == 30
+    always, ready = found["beside"].values()
+    assert ready["error"] < 0.05 and 0.4 < always["error"] < 0.6
+    assert "itself" in run("tune", moons, "--system", "kernel", code=2).stderr
 
 
 def test_tune_takes_the_grid_of_a_paper(moons: Path) -> None:
@@ -218,12 +353,15 @@ def test_tune_takes_the_grid_of_a_paper(moons: Path) -> None:
 
 def test_every_command_has_help() -> None:
     for name in COMMANDS:
-        assert "Usage: " in run(name, "--help").stdout
+        said = run(name, "--help").stdout
+        assert "Usage: " in said
+        assert "\\" not in said and "\b" not in said
     assert all(name in run("--help").stdout for name in COMMANDS)
 
 
-def test_a_command_is_a_program_too(moons: Path) -> None:
-    words = [sys.executable, "-m", "onkel.cli", "data", "info", "nothing"]
+@pytest.mark.parametrize("module", ["onkel", "onkel.cli"])
+def test_a_command_is_a_program_too(module: str) -> None:
+    words = [sys.executable, "-m", module, "data", "info", "nothing"]
     done = subprocess.run(words, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -256,8 +256,8 @@ def test_verdicts_compare_with_the_better_machine_on_the_same_seeds() -> None:
 def test_the_page_tells_what_was_missed(tmp_path: Path) -> None:
     records = sample()
     text = page(records)
-    assert "**Missed**: on 2 of 3 sets; not on: ijcnn1 (+1.00, worse)" in text
-    assert "Held: on 3 of 3 such sets" in text
+    assert "**Missed**: held on 2 of 3 sets, missed on ijcnn1 (+1.00, worse)." in text
+    assert "Held: on all 3 such sets." in text
     assert "2.00†" in text
     failed = page(
         records | {"dna/svc/0": {"set": "dna", "method": "svc", "failed": "no"}}

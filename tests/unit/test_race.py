@@ -20,7 +20,14 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.experiments import contestants, pictures, references, report
+from onkel.experiments import (
+    compilation,
+    contestants,
+    orders,
+    pictures,
+    references,
+    report,
+)
 from onkel.experiments import race as racing
 from onkel.experiments.contestants import Problem, library
 from onkel.experiments.orders import Orders
@@ -216,6 +223,56 @@ def test_gamma_is_chosen_from_trials_that_are_kept() -> None:
     assert outcome.trials[0].gamma < outcome.gamma < outcome.trials[-1].gamma
 
 
+def test_each_result_is_shown_when_it_is_ready() -> None:
+    told: list[str] = []
+    outcome = race(
+        wide(turning_rings(300)),
+        **{**GRAND, "systems": ["RBP"]},
+        announce=lambda text, share: told.append(text),
+        ready=lambda problem, result: told.append(report.line(problem, result)),
+    )
+    lines = [text for text in told if text.endswith("rows/s")]
+    assert len(lines) == len(outcome.results)
+    assert lines[0].startswith(references.CONSTANT)
+    # the constant was done before the next one began
+    assert told.index(lines[0]) < told.index(f"compiling {references.LINEAR}")
+
+
+def test_others_are_compiled_elsewhere_only_if_one_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(0, 1000, 2))  # two seconds from look to look
+    monkeypatch.setattr(compilation.time, "perf_counter", lambda: float(next(clock)))
+    elsewhere: list[str] = []
+
+    def shared(entries: Any, X: Any, y: Any) -> Any:
+        elsewhere.extend(entry.name for entry in entries)
+        return iter(entries)
+
+    monkeypatch.setattr(compilation, "_shared", shared)
+    entries = references.references(Problem(100, 2, 2), 10, 1.0).entries[:3]
+    X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    for entry in compilation.compiled(entries, X, y):
+        next(clock)  # what it does then is no compiling
+        assert entry in entries
+    assert elsewhere == []
+    monkeypatch.setattr(compilation, "CACHED", 1.0)
+    assert list(compilation.compiled(entries, X, y)) == entries
+    assert elsewhere == [entry.name for entry in entries[1:]]
+
+
+def test_the_best_constant_and_a_sorted_stream_are_told() -> None:
+    stream = wide(turning_rings(300))
+    order = np.argsort(stream.y, kind="stable")
+    stream = dataclasses.replace(stream, X=stream.X[order], y=stream.y[order])
+    given = {**GRAND, "systems": ["RBP"], "references": False}
+    found = report.numbers(race(stream, **given))
+    rarer = min(np.mean(stream.y == 0), np.mean(stream.y == 1))
+    assert found["baseline"]["error"] == pytest.approx(rarer)
+    assert "sorted by label" in found["warnings"][0]
+    assert report.numbers(race(stream, in_order=False, **given))["warnings"] == []
+
+
 # ---- who does not finish
 
 
@@ -359,7 +416,8 @@ def test_what_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     field = references.references(Problem(100, 5, 2), budget=50, gamma=1.0)
     assert len(field.entries) == 3
-    assert field.left_out["LightGBM"] == "is not installed: pip install lightgbm"
+    missing = 'is not installed: pip install "onkel[rivals]"'
+    assert field.left_out["LightGBM"] == missing
 
 
 # ---- streams and orders
@@ -411,6 +469,28 @@ def test_order_that_means_something_is_kept() -> None:
     assert rows_of(source, 0) == list(range(1000)) != rows_of(source, 1)
 
 
+def test_any_file_can_be_raced_in_its_order() -> None:
+    source = Orders(numbered(), rows=100, in_order=True)
+    assert source.permutations == 1 and "own order" in source.description
+    assert rows_of(source, 0) == list(range(1000))
+
+
+@pytest.mark.parametrize("most_bytes", [0, 1000, 3000, 1e6])
+def test_whole_files_are_shuffled_in_any_memory(most_bytes: float) -> None:
+    parts = list(orders.shuffled(numbered(), 100, 0, most_bytes))
+    found = np.vstack([part.X for part in parts])[:, 0]
+    assert sorted(found) == list(range(1000))
+    assert all(len(part.y) <= 100 for part in parts)
+    # rows of both ends meet at once
+    assert found[:50].min() < 200 and found[:50].max() > 800
+    assert np.concatenate([part.y for part in parts]).tolist() == (found % 2).tolist()
+
+
+def test_long_races_have_fewer_orders() -> None:
+    assert Orders(numbered(orders.MANY_ROWS), rows=100).permutations == 5
+    assert Orders(numbered(orders.MANY_ROWS + 1), rows=100).permutations == 3
+
+
 def test_long_files_are_shuffled_by_the_batch() -> None:
     source = Orders(numbered(), rows=100, most_bytes=1000)
     assert source.permutations == 1 and not source.is_loaded
@@ -454,6 +534,28 @@ def test_memory_does_not_depend_on_the_rows(tmp_path: Path) -> None:
 
 
 # ---- what is written about it
+
+
+def test_names_are_no_markup_in_markdown(outcome: Outcome) -> None:
+    name = "x](javascript:a) <img src=x onerror=a> |*_.csv\n# b"
+    text = report.written(
+        dataclasses.replace(outcome, name=name, left_out={"<b>": "is | not"}),
+        f"onkel race '{name}'",
+    )
+    assert text.startswith(
+        r"# x\](javascript:a) \<img src=x onerror=a\> \|\*\_.csv \# b" + "\n\n    onkel"
+    )
+    assert "\n    # b'\n" in text  # of the command, which is code
+    assert r"\<b\> did not start: it is \| not" in text
+
+
+def test_those_left_out_alike_share_a_line(outcome: Outcome) -> None:
+    why = {"LightGBM": "is away", "River HAT": "is away", "BSCA": "is late"}
+    lines = report.unplaced(dataclasses.replace(outcome, left_out=why))
+    assert lines == [
+        "LightGBM, River HAT did not start: each is away",
+        "BSCA did not start: it is late",
+    ]
 
 
 def test_table_names_everyone_and_how_it_was_done(outcome: Outcome) -> None:

@@ -1,7 +1,7 @@
 """onkel evaluate: how well a model predicts a file, or learns it while predicting."""
 
-import math
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,71 +10,10 @@ import numpy as np
 
 import onkel
 from onkel.cli import models, options
-from onkel.cli.screen import as_json, bar, show, show_json
+from onkel.cli.screen import as_json, bar, show, show_json, warn
+from onkel.cli.tally import Tally, decided, judge, likely
 from onkel.data import dataset
-
-
-class Tally:
-    """Errors so far, in bounded memory.
-
-    Parameters
-    ----------
-    is_regression
-        Whether targets are numbers.
-    """
-
-    def __init__(self, is_regression: bool) -> None:
-        self.is_regression = is_regression
-        self.rows = 0
-        self.mistakes = 0
-        self.squared = self.absolute = self.total = self.total_squared = 0.0
-
-    def add(self, predicted: np.ndarray, y: np.ndarray) -> None:
-        """Count some rows.
-
-        Examples
-        --------
-        >>> tally = Tally(is_regression=False)
-        >>> tally.add(np.array([1, 2]), np.array([1, 1]))
-        >>> tally.result()["error"]
-        0.5
-        """
-        self.rows += len(y)
-        if not self.is_regression:
-            self.mistakes += int(np.sum(predicted != y))
-            return
-        difference = predicted - y
-        self.squared += float(difference @ difference)
-        self.absolute += float(np.abs(difference).sum())
-        self.total += float(y.sum())
-        self.total_squared += float(y @ y)
-
-    def result(self) -> dict[str, Any]:
-        """Return the figures of all rows so far."""
-        if not self.is_regression:
-            error = self.mistakes / self.rows
-            return {
-                "rows": self.rows,
-                "mistakes": self.mistakes,
-                "error": error,
-                "accuracy": 1.0 - error,
-            }
-        variance = self.total_squared / self.rows - (self.total / self.rows) ** 2
-        mean_squared = self.squared / self.rows
-        return {
-            "rows": self.rows,
-            "rmse": math.sqrt(mean_squared),
-            "mean_absolute_error": self.absolute / self.rows,
-            "r2": 1.0 - mean_squared / variance if variance > 0 else math.nan,
-        }
-
-
-def decided(model: Any, scores: np.ndarray) -> np.ndarray:
-    """Turn scores into predictions."""
-    if not hasattr(model, "classes_"):
-        return scores
-    best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-    return model.classes_[best]
+from onkel.experiments.orders import shuffled
 
 
 @click.command()
@@ -95,6 +34,9 @@ def decided(model: Any, scores: np.ndarray) -> np.ndarray:
     help="Predict each row, then learn it: one pass in the order of the file.",
 )
 @click.option(
+    "--shuffle", is_flag=True, help="With --progressive: in random order instead."
+)
+@click.option(
     "--held-out",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     default=0.2,
@@ -108,21 +50,31 @@ def decided(model: Any, scores: np.ndarray) -> np.ndarray:
     help="With --progressive: save the model that has learnt.",
 )
 @options.batch_rows
+@options.memory
 @options.seed
 @as_json
 @click.pass_context
 def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
-    r"""Say how well a model predicts DATA.
+    """Say how well a model predicts DATA.
 
     \b
     onkel evaluate test.csv --model model.onkel     rows that it has not seen
-    onkel evaluate data.csv --system bsgd           learn 80 %, test 20 %
+    onkel evaluate data.csv                         learn 80 %, test 20 %
     onkel evaluate data.csv --progressive           predict, then learn, each row
+
+    Beside each figure stands that of the best constant: always the most frequent label
+    of these rows, or their mean. F1 is that of the second of two classes, in their
+    order, or the mean over all; the area under the ROC curve (auc) of several classes
+    is the mean of each against the rest; log-loss needs probabilities.
 
     Features are scaled by all rows of DATA, or as the model was fitted; the split into
     80 % and 20 % is made in memory.
-    """
+    """  # noqa: D301 (click wants the character, not its escape)
     preparation = None
+    if given["shuffle"] and not given["progressive"]:
+        raise click.UsageError(
+            "--shuffle is for --progressive: others draw rows anyway"
+        )
     if given["output"] is not None:
         if not given["progressive"]:
             raise click.UsageError("--output is for --progressive; see `onkel fit`")
@@ -130,7 +82,7 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
     if given["model"] is not None:
         known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
         options.refuse_beside(context, "--model", known)
-        model, preparation = models.opened(given["model"])
+        model, preparation, _ = models.opened(given["model"])
         place = {name: given[name] for name in options.PLACE_OPTIONS}
         rows = dataset(data, preparation=preparation, **place)
     else:
@@ -145,60 +97,87 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
             "with --progressive"
         )
     start = time.perf_counter()
+    tally = Tally(rows.classes, rows.n_rows)
     if given["progressive"]:
         options.settle_gamma(model, rows)
-        tally = _progressive(model, rows, given["batch_rows"])
+        _progressive(tally, model, rows, given)
     elif preparation is not None:
-        tally = _test(model, rows, given["batch_rows"])
+        _test(tally, model, rows, given["batch_rows"])
     else:
-        tally = _split(model, rows, given["held_out"], given["seed"])
+        _split(tally, model, rows, given["held_out"], given["seed"])
     result = {
         "data": rows.name,
         "system": type(model).__name__,
-        "how": "progressive" if given["progressive"] else "test",
+        "how": _how(given),
         **tally.result(),
         "model_size": model.model_size_,
         "seconds": time.perf_counter() - start,
     }
+    baseline, warnings = tally.baseline(), tally.warnings
+    if given["progressive"] and not given["shuffle"]:
+        warnings += _about_order(tally)
     if given["output"] is not None:
         models.saved(model, given["output"], rows.preparation)
         result["model_file"] = str(given["output"])
     if given["as_json"]:
-        show_json(result)
+        show_json(result | {"baseline": baseline, "warnings": warnings})
     else:
-        show(result, "Evaluated")
+        show(result, "Evaluated", baseline)
+    for warning in warnings:
+        warn(warning)
 
 
-def _progressive(model: Any, rows: Any, batch_rows: int) -> Tally:
-    tally = Tally(rows.is_regression)
+def _how(given: dict[str, Any]) -> str:
+    if not given["progressive"]:
+        return "test"
+    return "progressive, shuffled" if given["shuffle"] else "progressive"
+
+
+def _about_order(tally: Tally) -> list[str]:
+    """Say so if a figure owes more to the order of the rows than to what they are."""
+    if tally.baselines.warning is None:
+        return []
+    return [
+        f"{tally.baselines.warning}. These figures say little about rows to come, "
+        "unless they come like that: --shuffle takes them in random order"
+    ]
+
+
+def _progressive(tally: Tally, model: Any, rows: Any, given: dict[str, Any]) -> None:
     known = {} if rows.is_regression else {"classes": rows.classes}
     if hasattr(model, "classes_"):
         known = {"classes": model.classes_}
+    parts: Iterable[tuple[Any, np.ndarray]] = (
+        (X, y) for X, y, _ in rows.batches(given["batch_rows"])
+    )
+    if given["shuffle"]:
+        most = given["memory"] * options.MIB
+        parts = shuffled(rows, given["batch_rows"], given["seed"], most)
     with bar("Predicting and learning", rows.n_rows) as advance:
-        for X, y, first in rows.batches(batch_rows):
+        for X, y in parts:
             scores = onkel.progressive(model, X, y, **known)
-            tally.add(decided(model, scores), y)
-            advance(first + len(y))
-    return tally
+            predicted = decided(model, scores)
+            if rows.is_regression:
+                tally.add(predicted, y)
+            else:
+                odds = likely(model, scores)
+                tally.add(predicted, y, scores, odds, model.classes_)
+            advance(tally.rows)
 
 
-def _test(model: Any, rows: Any, batch_rows: int) -> Tally:
-    tally = Tally(rows.is_regression)
+def _test(tally: Tally, model: Any, rows: Any, batch_rows: int) -> None:
     with bar("Predicting", rows.n_rows) as advance:
-        for X, y, first in rows.batches(batch_rows):
-            tally.add(model.predict(X), y)
-            advance(first + len(y))
-    return tally
+        for X, y, _ in rows.batches(batch_rows):
+            judge(tally, model, X, y)
+            advance(tally.rows)
 
 
-def _split(model: Any, rows: Any, held_out: float, seed: int) -> Tally:
+def _split(tally: Tally, model: Any, rows: Any, held_out: float, seed: int) -> None:
     X, y = rows.load()
     order = np.random.default_rng(seed).permutation(len(y))
     tested, learnt = np.split(order, [round(held_out * len(order))])
     if len(tested) == 0 or len(learnt) == 0:
         raise ValueError(f"{rows.name} has {len(y)} rows: too few to hold some out")
-    tally = Tally(rows.is_regression)
     with bar("Learning"):
         model.fit(X[learnt], y[learnt])
-    tally.add(model.predict(X[tested]), y[tested])
-    return tally
+    judge(tally, model, X[tested], y[tested])

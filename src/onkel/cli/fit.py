@@ -1,5 +1,6 @@
 """onkel fit: learn a model from a file, in bounded memory, and save it."""
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import click
 
 from onkel.cli import models, options
-from onkel.cli.screen import as_json, show, show_json
+from onkel.cli.screen import as_json, show, show_json, warn
 
 
 @click.command()
@@ -27,8 +28,8 @@ from onkel.cli.screen import as_json, show, show_json
 @click.option(
     "--shuffle/--in-order",
     default=None,
-    help="Learn the rows in random order or in that of the file [shuffle, except "
-    "streams of the catalogue].",
+    help="Learn the rows in random order or in that of the file [shuffle, but a file "
+    "beyond --memory only within batches, and not streams of the catalogue].",
 )
 @options.batch_rows
 @options.memory
@@ -36,6 +37,11 @@ from onkel.cli.screen import as_json, show, show_json
 @as_json
 def fit(data: str, **given: Any) -> None:
     """Learn a model from DATA and save it.
+
+    By default the model that finds its parameters itself. It learns all rows at once if
+    they fit into --memory, and as a stream if they do not or with --in-order; what was
+    done is said. Beside what it expects to get right stands what is right without
+    looking: always the most frequent label, or the mean.
 
     The scaling and the encoding of columns are saved with the model, so that `onkel
     predict` and `onkel evaluate` take the same kind of file.
@@ -46,22 +52,70 @@ def fit(data: str, **given: Any) -> None:
         given["parameters"], budget=given["budget"], gamma=given["gamma"]
     )
     model = options.made(given["system"], rows, given["seed"], chosen)
-    shuffle = not rows.in_order if given["shuffle"] is None else given["shuffle"]
-    if not shuffle and "shuffle" in model.get_params():
-        model.set_params(shuffle=False)
     start = time.perf_counter()
-    options.learn(model, rows, shuffle, given)
+    learnt = options.learn(model, rows, given)
     seconds = time.perf_counter() - start
     models.saved(model, given["output"], rows.preparation)
+    expected, baseline = _expected(model, learnt)
     result = options.describe(rows) | {
         "system": type(model).__name__,
-        "parameters": chosen,
+        "parameters": chosen | _found(model),
+        "learnt": learnt.how,
+        **expected,
         "model_size": model.model_size_,
         "updates": model.n_updates_,
         "seconds": seconds,
         "model_file": str(given["output"]),
     }
+    warnings = _warnings(expected, baseline, learnt)
     if given["as_json"]:
-        show_json(result)
+        show_json(result | {"baseline": baseline, "warnings": warnings})
     else:
-        show(result, "Learnt")
+        show(result, "Learnt", baseline)
+    for warning in warnings:
+        warn(warning)
+
+
+def _found(model: Any) -> dict[str, Any]:
+    """Parameters that a model without knobs has found."""
+    names = ("gamma", "C") if hasattr(model, "held_out_error_") else ()
+    return {name: float(getattr(model, f"{name}_")) for name in names}
+
+
+def _expected(model: Any, learnt: options.Learnt) -> tuple[dict[str, Any], Any]:
+    """What the model gets right of rows it had not seen, and what a constant does."""
+    baselines = learnt.baselines
+    always = {"always": baselines.constant}
+    held_out = float(getattr(model, "held_out_score_", math.nan))
+    score, rows = None, "no rows it had not learnt: see onkel evaluate"
+    if not learnt.is_stream and math.isfinite(held_out):
+        score, rows = held_out, "rows held out while it was learnt"
+    elif (
+        not baselines.is_regression
+        and (learnt.is_stream or "shuffle" in model.get_params())
+        and model.t_ == baselines.rows
+    ):
+        score, rows = (
+            1.0 - model.n_mistakes_ / model.t_,
+            "each row before it was learnt",
+        )
+    if baselines.is_regression:
+        found = {"r2": score, "measured_on": rows}
+        return found, always | {"r2": 0.0, "rmse": baselines.constant_error}
+    found = {"accuracy": score, "measured_on": rows}
+    return found, always | {"accuracy": 1.0 - baselines.constant_error}
+
+
+def _warnings(
+    expected: dict[str, Any], baseline: dict[str, Any], learnt: options.Learnt
+) -> list[str]:
+    found = []
+    name = "r2" if learnt.baselines.is_regression else "accuracy"
+    if expected[name] is not None and expected[name] <= baseline[name]:
+        found.append(
+            f"saying always {baseline['always']!r}, without looking, is as good: there "
+            "may be nothing to learn here, or not by this system"
+        )
+    if learnt.is_stream and learnt.baselines.warning is not None:
+        found.append(f"{learnt.baselines.warning}. A stream forgets: --shuffle helps")
+    return found

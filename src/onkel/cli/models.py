@@ -1,26 +1,43 @@
 """Models that `onkel fit` saved, with the preparation of their rows."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from onkel.cli.odds import Odds
 from onkel.data import Preparation
 from onkel.storage import model_file
 
 
-def opened(path: Path) -> tuple[Any, Preparation]:
+class Opened(NamedTuple):
+    """A model, and what was saved with it."""
+
+    model: Any
+    preparation: Preparation
+    odds: Odds | None = None  # of svm-train -b 1
+
+
+def opened(path: Path) -> Opened:
     """Read a model, and how its rows are to be prepared."""
     contents = model_file.read(path)
-    extra = contents.extra
+    model, extra = contents.estimator, contents.extra
     if not isinstance(extra, dict) or "preparation" not in extra:
         raise ValueError(
             f"{path} does not say how the columns of a file become rows: it was saved "
             "by onkel.save, not by `onkel fit`. Use it from Python: onkel.load"
         )
     preparation = Preparation.from_state(extra["preparation"], contents.arrays)
-    return contents.estimator, preparation
+    if extra.get("odds") is None:
+        return Opened(model, preparation)
+    classes = len(getattr(model, "classes_", ()))
+    return Opened(model, preparation, Odds.from_state(extra["odds"], classes))
 
 
-def saved(model: Any, path: Path, preparation: Preparation) -> None:
+def saved(
+    model: Any, path: Path, preparation: Preparation, odds: Odds | None = None
+) -> None:
     """Write a model where `opened` finds it."""
     described, arrays = preparation.state()
-    model_file.write(model, path, {"preparation": described}, arrays)
+    extra = {"preparation": described}
+    if odds is not None:
+        extra["odds"] = odds.state()
+    model_file.write(model, path, extra, arrays)

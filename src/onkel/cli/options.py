@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from onkel.cli.screen import bar
 from onkel.data import SCALINGS, Dataset, dataset
-from onkel.experiments.orders import MOST_BYTES, bytes_of
+from onkel.experiments.baselines import Baselines
+from onkel.experiments.orders import MOST_BYTES, bytes_of, shuffled
 from onkel.experiments.tune import accepted, class_of
 
 BATCH_ROWS = 65_536
@@ -83,11 +84,18 @@ memory = click.option(
     help="MiB that rows may take to be loaded and shuffled; more is streamed.",
 )
 seed = click.option("--seed", type=int, default=0, show_default=True)
+# The one that finds its parameters itself: KernelClassifier or KernelRegressor.
+NO_KNOBS = "kernel"
 system = click.option(
-    "--system", default="bsgd", show_default=True, help="For example avm, bogd, fogd."
+    "--system",
+    default=NO_KNOBS,
+    show_default=True,
+    help="kernel finds its parameters itself; others are avm, bogd, bsgd, fogd ...",
 )
 budget = click.option("--budget", type=click.IntRange(min=1), help="Most centres.")
-gamma = click.option("--gamma", help='Kernel coefficient, "scale" or "median".')
+gamma = click.option(
+    "--gamma", help='Kernel coefficient, "scale" or "median"; "auto" for kernel.'
+)
 parameters = click.option(
     "-p",
     "--parameter",
@@ -210,32 +218,65 @@ def made(name: str, data: Dataset, seed: int, given: dict[str, Any]) -> Any:
     return cls(**drawn | given)
 
 
-def learn(model: Any, data: Dataset, shuffle: bool, given: dict[str, Any]) -> None:
+class Learnt(NamedTuple):
+    """How a model has learnt."""
+
+    how: str
+    baselines: Baselines
+    is_stream: bool
+
+
+def learn(model: Any, data: Dataset, given: dict[str, Any]) -> Learnt:
     """Let a model learn a data set, in bounded memory where it can.
 
-    What fits into memory is shuffled as a whole, a larger file within its batches; a
-    system that needs all rows at once gets them.
+    What fits into memory is learnt as a whole, a larger file as a stream that is
+    shuffled within its batches, or as a whole if somebody asks for that. A system that
+    needs all rows at once gets them; one that has no order to learn them in becomes a
+    stream where the order is to be kept.
     """
-    rows, seed = given["batch_rows"], given["seed"]
+    asked = given["shuffle"]
+    shuffle = not data.in_order if asked is None else asked
+    rows, most = given["batch_rows"], given["memory"] * MIB
     some = next(data.batches(rows)).X
-    is_small = bytes_of(some) / some.shape[0] * data.n_rows <= given["memory"] * MIB
+    size = bytes_of(some) / some.shape[0] * data.n_rows
+    has_order = "shuffle" in model.get_params()
+    if has_order and not shuffle:
+        model.set_params(shuffle=False)
+    is_small = size <= most
     if not is_small and getattr(model, "max_iter", 1) != 1:
         raise ValueError(
             f"{data.name} is streamed, once: max_iter={model.max_iter} needs it in "
             "memory, so give more by --memory"
         )
-    if is_small or not hasattr(model, "partial_fit"):
+    baselines = Baselines(data.is_regression)
+    whole = is_small and (shuffle or has_order)
+    if whole or not hasattr(model, "partial_fit"):
+        X, y = data.load()
+        baselines.add(y)
         with bar("Learning"):
-            model.fit(*data.load())
-        return
+            model.fit(X, y)
+        return Learnt("all rows at once", baselines, False)
     settle_gamma(model, data)
     known = {} if data.is_regression else {"classes": data.classes}
-    rng = np.random.default_rng(seed)
+    too_large = f"the rows take {size / MIB:,.0f} MiB, --memory is {given['memory']:,}"
+    rng = np.random.default_rng(given["seed"])
+    parts: Iterable[tuple[Any, np.ndarray]]
+    if not shuffle:
+        how = "as a stream, in the order of the file"
+        parts = ((X, y) for X, y, _ in data.batches(rows))
+    elif asked:
+        how = f"as a stream, shuffled as a whole: {too_large}"
+        parts = shuffled(data, rows, given["seed"], most)
+    else:
+        how = f"as a stream, shuffled within batches of {rows:,} rows: {too_large}"
+        orders = ((X, y, rng.permutation(len(y))) for X, y, _ in data.batches(rows))
+        parts = ((X[order], y[order]) for X, y, order in orders)
     with bar("Learning", total=data.n_rows) as advance:
-        for X, y, first in data.batches(rows):
-            order = rng.permutation(len(y)) if shuffle else slice(None)
-            model.partial_fit(X[order], y[order], **known)
-            advance(first + len(y))
+        for X, y in parts:
+            model.partial_fit(X, y, **known)
+            baselines.add(y)
+            advance(baselines.rows)
+    return Learnt(how, baselines, True)
 
 
 def settle_gamma(model: Any, data: Dataset) -> None:

@@ -18,7 +18,12 @@ SETTINGS = ("budget", "permutations", "gamma", "batch_rows", "seconds", "predict
 
 def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
     with report.shares(NOTES) as announce:
-        outcome = run(data, **settings, announce=announce)
+        outcome = run(
+            data,
+            **settings,
+            announce=announce,
+            ready=lambda problem, result: note(report.line(problem, result)),
+        )
     if not quiet:
         report.show(outcome)
     return outcome
@@ -27,7 +32,17 @@ def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
 @click.command()
 @options.of_data(required=False)
 @options.budget
-@click.option("--permutations", type=click.IntRange(min=1), help="Orders of the rows.")
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=1),
+    help="Random orders of the rows [5, or 3 of more than 10,000 rows; 1 if they do "
+    "not fit into --memory].",
+)
+@click.option(
+    "--in-order",
+    is_flag=True,
+    help="A stream: the rows as they are in the file, once.",
+)
 @click.option("--gamma", type=float, help="Of the kernel [tried on the first rows].")
 @click.option(
     "--system", "systems", multiple=True, help="Only this system; may be repeated."
@@ -59,15 +74,19 @@ def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
 def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     """Race all systems at the same budget on DATA, in one pass.
 
-    Each row is predicted, then learnt, by everyone: a leaderboard on the screen, and a
+    Each row is predicted, then learnt, by everyone: a line for each as soon as it is
+    done, a leaderboard on the screen, and a
     page to open in a browser (race.html), pictures and all numbers (race.json) in the
     folder of --output. Without DATA: "digits", and "turning-rings", a stream that
     changes as it goes; neither needs a file.
     """
+    if given["in_order"]:
+        options.refuse_beside(context, "--in-order", ["permutations"])
     note("The first run compiles every system, some seconds each.")
     settings = {name: given[name] for name in SETTINGS if given[name] is not None}
     settings |= {"seed": given["seed"], "references": not given["alone"]}
     settings["systems"] = given["systems"] or None
+    settings["in_order"] = True if given["in_order"] else None
     settings["most_bytes"] = given["memory"] * options.MIB
     if data is None or data in EMBEDDED:
         streams = [EMBEDDED[name]() for name in (EMBEDDED if data is None else [data])]

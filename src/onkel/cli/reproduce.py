@@ -6,6 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 
 from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.experiments.reproduce import reproduce as run
@@ -50,7 +51,7 @@ def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
         return
     output = given.pop("output")
     options: dict[str, Any] = {name: value or None for name, value in given.items()}
-    with NOTES.status(f"Reproducing {target}") as status:
+    with NOTES.status(escape(f"Reproducing {target}")) as status:
         pages = run(target, output, announce=status.update, **options)
     if as_json:
         show_json({"pages": [str(page) for page in pages]})

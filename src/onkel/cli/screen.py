@@ -50,13 +50,26 @@ def note(text: str) -> None:
     NOTES.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def show(result: Mapping[str, Any], title: str) -> None:
-    """Print names and values for people."""
-    table = Table(title=title, box=SIMPLE_HEAD, show_header=False, title_justify="left")
+def warn(text: str) -> None:
+    """Say what nobody should miss."""
+    NOTES.print(f"Note: {text}.", style="yellow", markup=False, soft_wrap=True)
+
+
+def show(
+    result: Mapping[str, Any], title: str, baseline: Mapping[str, Any] | None = None
+) -> None:
+    """Print names and values for people; beside them, those of the best constant."""
+    head = baseline is not None
+    table = Table(title=title, box=SIMPLE_HEAD, show_header=head, title_justify="left")
     table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column("this model" if head else "", overflow="fold")
+    if baseline is not None:
+        always = escape(_text(baseline["always"]))
+        table.add_column(f"always {always}", style="dim", overflow="fold")
     for name, value in result.items():
-        table.add_row(name.replace("_", " "), escape(_text(value)))
+        known = baseline is not None and name in baseline
+        beside = [escape(_text(baseline[name]))] if baseline and known else []
+        table.add_row(name.replace("_", " "), escape(_text(value)), *beside)
     Console().print(table)
 
 
@@ -88,5 +101,5 @@ def bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         *columns, console=NOTES, transient=True, disable=not NOTES.is_terminal
     )
     with shown as progress:
-        task = progress.add_task(text, total=total)
+        task = progress.add_task(escape(text), total=total)
         yield lambda done: progress.update(task, completed=done)

@@ -1,5 +1,6 @@
 """onkel tune: find parameters on a part of the rows."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -8,11 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from onkel.cli import options
 from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
 from onkel.experiments import tune as search
+from onkel.experiments.orders import stacked
 
 SHOWN = 8  # trials in the table
 FEWEST = 20  # rows of a search
@@ -34,22 +37,19 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> search.Samp
         taken = wanted[(wanted >= first) & (wanted < first + len(y))] - first
         parts.append(X[taken])
         labels.append(y[taken])
-    # A batch may be sparse, and then all are.
-    stack = np.vstack if isinstance(parts[0], np.ndarray) else _stacked
-    X, y = stack(parts), np.concatenate(labels)
+    X, y = stacked(parts), np.concatenate(labels)
     order = rng.permutation(len(y))
     return search.Sample(X[order], y[order], data.is_regression)
 
 
-def _stacked(parts: list[Any]) -> Any:
-    import scipy.sparse
-
-    return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
-
-
 @click.command()
 @options.of_data()
-@options.system
+@click.option(
+    "--system",
+    default="bsgd",
+    show_default=True,
+    help="For example avm, bogd, fogd; kernel finds its parameters itself.",
+)
 @options.budget
 @options.parameters
 @click.option(
@@ -81,7 +81,14 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
     """Find gamma, alpha or C, eta0 and radius of a system for DATA.
 
     Prints the best command line. Parameters given by --budget and -p stay as they are.
+    Beside its error stand those of always the most frequent label, or the mean, and of
+    the system that needs no search, on the same rows held out.
     """
+    if given["system"] == options.NO_KNOBS:
+        raise ValueError(
+            "the system kernel finds gamma and C itself when it is fitted: `onkel fit` "
+            "and `onkel evaluate` take it by default"
+        )
     rows = options.opened(data, given)
     if rows.n_rows < FEWEST:
         raise ValueError(f"{rows.name} has {rows.n_rows} rows: too few to search with")
@@ -103,6 +110,7 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
         best["budget"], budgets = search.smallest_budget(
             sample, given["system"], best, given["budgets"], given["seed"]
         )
+    others = _others(sample, given["seed"])
     typed = options.typed(context, options.DATA_OPTIONS)
     command = search.command_line([data, *typed], given["system"], best)
     if given["as_json"]:
@@ -111,6 +119,7 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
                 "best": best,
                 "error": found.best.error,
                 "spread": found.best.spread,
+                "beside": {name: trial._asdict() for name, trial in others.items()},
                 "command": command,
                 "screened": {f"{gamma:g}": e for gamma, e in found.screened.items()},
                 "trials": [trial._asdict() for trial in found.tested],
@@ -122,11 +131,35 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
     console.print(_table(found.tested, sample.is_regression, "trial"))
     if budgets:
         console.print(_table(budgets, sample.is_regression, "budget", SHOWN))
+    for name, other in others.items():
+        console.print(escape(f"{name}: {_error(other, sample.is_regression)}"))
     console.print(
         f"{len(sample.y):,} of {rows.n_rows:,} rows; errors are those of the search, "
         "of which the best is a little too good. Best:\n"
     )
     click.echo(command)
+
+
+def _others(sample: search.Sample, seed: int) -> dict[str, search.Tried]:
+    """Errors of those that have nothing to search for, on the same rows held out."""
+    regression = sample.is_regression
+    always = "Always the mean" if regression else "Always the most frequent label"
+    constant = DummyRegressor if regression else DummyClassifier
+    ready = search.class_of(options.NO_KNOBS, regression)
+    others = {
+        always: constant,
+        f"{ready.__name__}, which needs no search": partial(ready, random_state=seed),
+    }
+    return {
+        name: search.Tried({}, *search.held_out(sample, make, seed))
+        for name, make in others.items()
+    }
+
+
+def _error(trial: search.Tried, is_regression: bool) -> str:
+    if is_regression:
+        return f"{trial.error:.4g} ± {trial.spread:.2g}"
+    return f"{trial.error:.2%} ± {trial.spread:.2%}"
 
 
 def _table(
@@ -140,16 +173,11 @@ def _table(
     for name in (*names, kind):
         table.add_column(name, justify="right")
     for trial in ranked:
-        error = (
-            f"{trial.error:.4g} ± {trial.spread:.2g}"
-            if is_regression
-            else f"{trial.error:.2%} ± {trial.spread:.2%}"
-        )
         values = [
             f"{trial.parameters[name]:.4g}"
             if isinstance(trial.parameters[name], float)
             else str(trial.parameters[name])
             for name in names
         ]
-        table.add_row(*map(escape, values), error)
+        table.add_row(*map(escape, values), _error(trial, is_regression))
     return table

@@ -2,9 +2,9 @@
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -29,6 +29,9 @@ from onkel.data.survey import (
 from onkel.data.tables import Table
 from onkel.data.target import TASKS
 from onkel.data.text import stem_suffix
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 FORMATS = {
     ".csv": "csv",
@@ -163,6 +166,26 @@ class Dataset:
         indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         X = scipy.sparse.csr_array((X.data, indices, indptr), shape=X.shape)
         return X, np.concatenate([batch.y for batch in read])
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns of the file; none in LIBSVM's format."""
+        source = self._sources[0]
+        return list(source.kinds) if isinstance(source, Table) else []
+
+    def raw(self, kinds: Mapping[str, str], rows: int) -> Iterator["RecordBatch"]:
+        """Read columns of a table as they are in the file, in step with `batches`.
+
+        Parameters
+        ----------
+        kinds
+            What to read each as, one of `onkel.data.columns.KINDS`.
+        rows
+            As in `batches`.
+        """
+        for source in self._sources:
+            if isinstance(source, Table):
+                yield from source.batches(rows, kinds)
 
     @functools.cached_property
     def description(self) -> dict[str, Any]:

@@ -140,8 +140,21 @@ def _outcome(held: bool, text: str) -> str:
     return f"{'Held' if held else '**Missed**'}: {text}."
 
 
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
+def _counted(sets: int, missed: Iterable[str], kind: str = "sets") -> str:
+    """Say on how many sets a target was held, and name those where it was not.
+
+    Examples
+    --------
+    >>> _counted(15, ["casp (+3.53, worse)"])
+    '**Missed**: held on 14 of 15 sets, missed on casp (+3.53, worse).'
+    >>> _counted(7, [])
+    'Held: on all 7 sets.'
+    """
+    names = list(missed)
+    if not names:
+        return _outcome(True, f"on all {sets} {kind}")
+    held = f"held on {sets - len(names)} of {sets} {kind}"
+    return _outcome(False, f"{held}, missed on {', '.join(names)}")
 
 
 def targets(verdicts: Mapping[str, Verdict], is_of_a_size: bool = True) -> list[str]:
@@ -153,21 +166,20 @@ def targets(verdicts: Mapping[str, Verdict], is_of_a_size: bool = True) -> list[
     if not machine:
         return ["onkel is not measured yet.", ""]
     worse = {n: gap for n, gap in machine.items() if gap.points > HALF_A_POINT}
-    told = _named(f"{n} ({gap.points:+.2f}, {gap.verdict})" for n, gap in worse.items())
-    first = f"on {len(machine) - len(worse)} of {len(machine)} sets; not on: {told}"
+    told = [f"{n} ({gap.points:+.2f}, {gap.verdict})" for n, gap in worse.items()]
+    first = _counted(len(machine), told)
     slow = {
         name: found.speed
         for name, found in verdicts.items()
         if found.speed is not None and (found.machine_seconds or 0.0) > SLOW
     }
     late = {name: speed for name, speed in slow.items() if speed < FASTER}
-    told = _named(f"{name} ({speed:.1f} times)" for name, speed in late.items())
-    second = f"on {len(slow) - len(late)} of {len(slow)} such sets; not on: {told}"
+    told = [f"{name} ({speed:.1f} times)" for name, speed in late.items()]
+    second = _counted(len(slow), told, "such sets")
     lines = [
-        "- Never more than half a point worse than the better SVC. "
-        + _outcome(not worse, first),
+        f"- Never more than half a point worse than the better SVC. {first}",
         f"- At least {FASTER:.0f} times faster wherever the better SVC needs more than "
-        f"{SLOW:.0f} s. " + _outcome(not late, second),
+        f"{SLOW:.0f} s. {second}",
     ]
     if is_of_a_size:
         nystroem = _by_verdict(v.to_nystroem for v in verdicts.values())

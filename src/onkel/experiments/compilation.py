@@ -5,7 +5,7 @@ has compiled, others find in the cache on disk: so several share the work.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import joblib
@@ -17,13 +17,13 @@ from onkel.experiments.contestants import Entry
 CACHED = 3.0
 
 
-def warm_up(
+def compiled(
     entries: Sequence[Entry],
     X: Any,
     y: np.ndarray,
     announce: Callable[[str], None] = lambda name: None,
-) -> None:
-    """Let all contestants learn a few rows.
+) -> Iterator[Entry]:
+    """Let all contestants learn a few rows, and hand each on when it has.
 
     Parameters
     ----------
@@ -33,15 +33,24 @@ def warm_up(
         Rows to learn.
     announce
         Called with a name when it comes up.
+
+    Yields
+    ------
+    entry
+        One that is compiled; their order is that in which they are ready.
     """
-    shared = False
     for place, entry in enumerate(entries):
         announce(entry.name)
         start = time.perf_counter()
         _try(entry, X, y)
-        if not shared and time.perf_counter() - start > CACHED:
-            _share(entries[place + 1 :], X, y, announce)
-            shared = True
+        took = time.perf_counter() - start
+        yield entry
+        if took > CACHED:
+            for other in _shared(entries[place + 1 :], X, y):
+                announce(other.name)
+                _try(other, X, y)  # out of the cache
+                yield other
+            return
 
 
 def _try(entry: Entry, X: Any, y: np.ndarray) -> str:
@@ -52,14 +61,14 @@ def _try(entry: Entry, X: Any, y: np.ndarray) -> str:
     return entry.name
 
 
-def _share(
-    entries: Sequence[Entry], X: Any, y: np.ndarray, announce: Callable[[str], None]
-) -> None:
-    """Let several processes fill the cache."""
+def _shared(entries: Sequence[Entry], X: Any, y: np.ndarray) -> Iterator[Entry]:
+    """Let several processes fill the cache; yield whom they have compiled."""
     jobs = min(joblib.cpu_count(), len(entries))
     if jobs < 2:
+        yield from entries
         return
+    known = {entry.name: entry for entry in entries}
     work = (joblib.delayed(_try)(entry, X, y) for entry in entries)
     parallel = joblib.Parallel(jobs, return_as="generator_unordered", batch_size=1)
     for name in parallel(work):
-        announce(name)
+        yield known[name]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from onkel.experiments.bandwidth import Trial
+from onkel.experiments.baselines import Baselines
 from onkel.experiments.contestants import Problem
 
 
@@ -107,6 +108,7 @@ class Outcome:
     trials: list[Trial]  # from which gamma was chosen, if it was
     marks: np.ndarray  # rows seen at the points of a curve
     results: list[Result]  # from the smallest error; at the end those that are unranked
+    baselines: Baselines  # of the rows in the order of the first run
     left_out: dict[str, str]  # reason by name
     machine: dict[str, Any]
     seconds: float

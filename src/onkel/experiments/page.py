@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from onkel.experiments.bandwidth import CHOOSERS, ROWS
+from onkel.experiments.contestants import Problem
 from onkel.experiments.outcome import Outcome, Result
 from onkel.experiments.pictures import (
     COLOURS,
@@ -175,13 +176,13 @@ def _cell(text: str, value: float | str | None, kind: str = "") -> str:
     return f'<td{marked} data-value="{data}">{escape(text)}</td>'
 
 
-def with_spread(outcome: Outcome, result: Result) -> str:
+def with_spread(problem: Problem, result: Result) -> str:
     """An error and its standard deviation, as one reads them."""
     if result.error != result.error:
         return "-"
     if result.spread is None:
-        return shown_error(outcome, result.error)
-    if outcome.problem.is_regression:
+        return shown_error(problem, result.error)
+    if problem.is_regression:
         digits = decimals(result.error, 4)
         return f"{result.error:,.{digits}f} ± {result.spread:,.{digits}f}"
     return f"{100 * result.error:.2f} ± {100 * result.spread:.2f} %"
@@ -198,7 +199,7 @@ def _row(outcome: Outcome, place: int | None, result: Result) -> str:
     cells = [
         _cell("-" if place is None else str(place), place),
         _cell(result.name, result.name, "name"),
-        _cell(with_spread(outcome, result), result.error),
+        _cell(with_spread(outcome.problem, result), result.error),
         _cell(_number(result.rows_per_second), result.rows_per_second),
         _cell("grows: " * result.grows + _number(result.size), result.size),
         _cell(_number(memory, 1 if memory and memory < 10 else 0), memory),
@@ -245,12 +246,13 @@ def _cards(outcome: Outcome) -> str:
             f"<b>{escape(name)}</b>{escape(text)}</div>"
         )
 
-    cards = [card("Errs least", ranked[0].name, with_spread(outcome, ranked[0]))]
+    problem = outcome.problem
+    cards = [card("Errs least", ranked[0].name, with_spread(problem, ranked[0]))]
     on_budget = [r for r in ranked if not r.is_reference and not r.grows]
     if on_budget and on_budget[0] is not ranked[0]:
         best = on_budget[0]
         cards.append(
-            card("Errs least on the budget", best.name, with_spread(outcome, best))
+            card("Errs least on the budget", best.name, with_spread(problem, best))
         )
     timed = [(r, cost) for r in ranked if (cost := microseconds(r)) is not None]
     if timed:
@@ -258,11 +260,25 @@ def _cards(outcome: Outcome) -> str:
         errors = np.array([result.error for result, _ in timed])
         names = [timed[i][0].name for i in front(costs, errors)]
         cards.append(card("Nobody is both faster and better", ", ".join(names), ""))
+    cards.append(card("Without looking at a row", *without_looking(outcome)))
     return f'<div class="cards">{"".join(cards)}</div>'
+
+
+def without_looking(outcome: Outcome) -> tuple[str, str]:
+    """The best constant, in words, and its error."""
+    baselines = outcome.baselines
+    constant = baselines.constant
+    value = f"{constant:.4g}, the mean" if baselines.is_regression else str(constant)
+    return f"always {value}", shown_error(outcome.problem, baselines.constant_error)
 
 
 def caption(outcome: Outcome) -> str:
     """What was raced on, in a sentence or two."""
+    always, error = without_looking(outcome)
+    last = ""
+    if outcome.in_order:
+        repeated = shown_error(outcome.problem, outcome.baselines.last_error)
+        last = f"; who repeats the answer of the row before, one of {repeated}"
     rows, features, classes = outcome.problem
     task = "regression" if outcome.problem.is_regression else f"{classes} classes"
     runs = outcome.settings["permutations"]
@@ -270,8 +286,17 @@ def caption(outcome: Outcome) -> str:
         f"{rows:,} rows, {features:,} features, {task}; budget "
         f"{outcome.settings['budget']:,}, gamma {outcome.gamma:.4g}, "
         f"{runs} run{'s' * (runs > 1)}. {outcome.order} Each row is predicted, then "
-        "learnt."
+        f"learnt. Who looks at no row, and says {always}, has an error of {error}"
+        f"{last}."
     )
+
+
+def warnings(outcome: Outcome) -> list[str]:
+    """What the reader should not miss."""
+    said = outcome.baselines.warning
+    if said is None:
+        return []
+    return [f"{said}. These errors say little about rows that come in another order"]
 
 
 def method(outcome: Outcome) -> str:
@@ -364,6 +389,7 @@ def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> st
     parts = [
         f"<section><h1>Race on {escape(outcome.name)}</h1>",
         f'<p class="lead">{escape(caption(outcome))}</p>',
+        *(f"<p><b>Note</b>: {escape(said)}.</p>" for said in warnings(outcome)),
         _cards(outcome),
         _table(outcome),
         f'<p class="small">{escape(method(outcome))} A click on a heading sorts.</p>',

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from sklearn.isotonic import isotonic_regression
 
+from onkel.experiments.contestants import Problem
 from onkel.experiments.outcome import Outcome, Result
 
 # Paul Tol's "muted" palette, told apart also by the colour-blind, less its palest.
@@ -115,12 +116,12 @@ def decimals(value: float, count: int) -> int:
     return max(0, count - 1 - int(np.floor(np.log10(abs(value) or 1.0))))
 
 
-def shown_error(outcome: Outcome, error: float) -> str:
+def shown_error(problem: Problem, error: float) -> str:
     """An error as one reads it.
 
     Percent for mistakes, four figures in the unit of the targets for regression.
     """
-    return figures(error, 4) if outcome.problem.is_regression else f"{error:.2%}"
+    return figures(error, 4) if problem.is_regression else f"{error:.2%}"
 
 
 def _short(outcome: Outcome, error: float) -> str:
@@ -533,13 +534,13 @@ def pictures(outcome: Outcome) -> Pictures:
         )
         named = (
             f"{drawn[i][0].name} ({drawn[i][1]:.3g} {unit}, "
-            f"{shown_error(outcome, drawn[i][0].error)})"
+            f"{shown_error(outcome.problem, drawn[i][0].error)})"
             for i in best
         )
         return "Nobody errs less at the price of: " + ", ".join(named) + "."
 
     ends = ", ".join(
-        f"{result.name} {shown_error(outcome, result.error)}"
+        f"{result.name} {shown_error(outcome.problem, result.error)}"
         for result in ranked[: len(COLOURS)]
     )
     what = measure(outcome)

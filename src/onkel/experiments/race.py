@@ -1,7 +1,8 @@
 """The race: everyone predicts, then learns, the same rows in the same order.
 
-All contestants walk through the data side by side, a batch at a time, so that a file is
-read once per run, and memory is bounded by a batch and the models.
+Data that are in memory one contestant walks through after the other, so that each is
+done when it is shown. Through a file that is too large all walk side by side, a batch
+at a time, so that it is read once per run; memory is bounded by a batch and the models.
 """
 
 import importlib.metadata
@@ -21,7 +22,8 @@ from threadpoolctl import threadpool_limits
 import onkel
 from onkel.experiments import bandwidth
 from onkel.experiments.bandwidth import Trial
-from onkel.experiments.compilation import warm_up
+from onkel.experiments.baselines import Baselines
+from onkel.experiments.compilation import compiled
 from onkel.experiments.contestants import (
     WARM_UP_ROWS,
     Entry,
@@ -43,6 +45,7 @@ SECONDS = 120.0
 PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm", "river")
 
 Announce = Callable[[str, float], None]
+Ready = Callable[[Problem, Result], None]
 
 
 class Answers:
@@ -140,7 +143,6 @@ def _chosen(field: Field, systems: Iterable[str] | None) -> Field:
 class Course(NamedTuple):
     """What is the same in all runs of a race."""
 
-    entries: list[Entry]
     problem: Problem
     orders: Orders
     answers: Answers
@@ -148,13 +150,21 @@ class Course(NamedTuple):
     seed: int
     seconds: float
     predictions: Path | None
-    announce: Announce
 
-    def run(self, permutation: int) -> list[Run]:
-        """Let everyone walk through the rows in one order."""
+    def run(
+        self,
+        entries: list[Entry],
+        permutation: int,
+        announce: Callable[[int, str], None],
+        baselines: Baselines | None,
+    ) -> list[Run]:
+        """Let some walk through the rows in one order.
+
+        With those who come first go the baselines, and the truth is written down.
+        """
         starters = [
             Starter(entry, self.problem, self.marks, self.seed + permutation)
-            for entry in self.entries
+            for entry in entries
         ]
         with ExitStack() as stack:
 
@@ -164,27 +174,28 @@ class Course(NamedTuple):
                 path = self.predictions / f"run-{permutation + 1}" / f"{name}.npy"
                 return stack.enter_context(Ledger(path, self.answers.dtype))
 
-            truth = ledger("y")
-            said = [ledger(slug(entry.name)) for entry in self.entries]
+            truth = None if baselines is None else ledger("y")
+            said = [ledger(slug(entry.name)) for entry in entries]
             seen = 0
             for part in self.orders.parts(permutation):
                 if truth is not None:
                     truth.append(part.y)
+                if baselines is not None:
+                    baselines.add(part.y)
                 y = self.answers.encode(part.y)
                 for starter, book in zip(starters, said, strict=True):
                     if starter.stopped is not None:
                         continue
-                    self._announce(permutation, seen, starter.name)
+                    announce(seen, starter.name)
                     predicted = starter.take(part.X, y, self.seconds)
                     if book is not None:
                         book.append(self.answers.decode(predicted))
                 seen += len(y)
         return [starter.run(self.answers.unit) for starter in starters]
 
-    def _announce(self, permutation: int, seen: int, name: str) -> None:
-        runs = self.orders.permutations
-        share = (permutation + seen / self.problem.rows) / runs
-        self.announce(f"run {permutation + 1} of {runs}, row {seen:,}: {name}", share)
+
+def _result(entry: Entry, runs: Iterable[Run]) -> Result:
+    return Result(entry.name, entry.model, entry.is_reference, entry.budget, list(runs))
 
 
 def race(
@@ -200,7 +211,9 @@ def race(
     systems: Iterable[str] | None = None,
     references: bool = True,
     predictions: Path | None = None,
+    in_order: bool | None = None,
     announce: Announce = lambda text, share: None,
+    ready: Ready = lambda problem, result: None,
 ) -> Outcome:
     """Let all systems and references predict, then learn, a data set.
 
@@ -211,8 +224,8 @@ def race(
     budget
         Centres and features that a system may have.
     permutations
-        Orders of the rows; None for 5, or 1 if the order of the file means something
-        or the file is too large to be loaded.
+        Orders of the rows; None for 5, 3 if there are more than 10,000 rows, or 1 if
+        the order of the file means something or it is too large to be loaded.
     gamma
         Of the kernel of all systems, exp(-gamma |x - x'|^2). "auto" tries values
         around the median heuristic on the first rows.
@@ -232,8 +245,13 @@ def race(
     predictions
         Folder for all predictions: `run-1/BSGD.npy`, shorter if it was stopped,
         beside `run-1/y.npy`.
+    in_order
+        Whether the order of the file means something, so that the first run keeps it;
+        None for what the data set says.
     announce
         Called with what comes next, and which part of the race is over, from 0 to 1.
+    ready
+        Called with the problem and a result as soon as there is one.
 
     Returns
     -------
@@ -258,7 +276,7 @@ def race(
             raise ValueError(f"{name} must be at least 1, got {value}")
     if gamma != "auto" and not (isinstance(gamma, Real) and 0 < gamma < np.inf):
         raise ValueError(f'gamma must be "auto" or a number above 0, got {gamma!r}')
-    orders = Orders(data, permutations, batch_rows, seed, most_bytes)
+    orders = Orders(data, permutations, batch_rows, seed, most_bytes, in_order)
     first = orders.first(bandwidth.ROWS)
     answers = Answers(data, first.y)
     labels = 0 if answers.classes is None else len(answers.classes)
@@ -275,36 +293,47 @@ def race(
         field = _chosen(library(problem, budget, gamma), systems)
         if references:
             others = all_references(problem, budget, gamma)
+            # These first: they need not be compiled, and say what is to be beaten.
             field = Field(
-                field.entries + others.entries, field.left_out | others.left_out
+                others.entries + field.entries, field.left_out | others.left_out
             )
+        points = np.linspace(problem.rows / POINTS, problem.rows, POINTS)
+        marks = np.unique(np.maximum(points.astype(int), 1))
+        course = Course(problem, orders, answers, marks, seed, seconds, predictions)
         warm = slice(WARM_UP_ROWS)
-        warm_up(
+        results: list[Result] = []
+        # Each is there before it races: nobody pays for the compiler.
+        starters = compiled(
             field.entries,
             first.X[warm],
             encoded[warm],
-            lambda name: announce(f"compiling {name}", 0.0),
+            lambda name: announce(
+                f"compiling {name}", len(results) / len(field.entries)
+            ),
         )
-        points = np.linspace(problem.rows / POINTS, problem.rows, POINTS)
-        marks = np.unique(np.maximum(points.astype(int), 1))
-        course = Course(
-            field.entries,
-            problem,
-            orders,
-            answers,
-            marks,
-            seed,
-            seconds,
-            predictions,
-            announce,
-        )
-        passes = [course.run(number) for number in range(orders.permutations)]
-    results = [
-        Result(entry.name, entry.model, entry.is_reference, entry.budget, list(runs))
-        for entry, *runs in zip(field.entries, *passes, strict=True)
-    ]
+        groups: Iterable[list[Entry]] = ([entry] for entry in starters)
+        if not orders.is_loaded:
+            groups = [list(starters)]
+        baselines = [Baselines(data.is_regression) for _ in range(orders.permutations)]
+        for group in groups:
+            passes = []
+            for permutation, baseline in enumerate(baselines):
+
+                def tell(seen: int, name: str, run: int = permutation) -> None:
+                    walked = (run + seen / problem.rows) / orders.permutations
+                    done = len(results) + len(group) * walked  # noqa: B023 (called now)
+                    where = f"run {run + 1} of {orders.permutations}, row {seen:,}"
+                    announce(f"{where}: {name}", done / len(field.entries))
+
+                seen = None if results else baseline
+                passes.append(course.run(group, permutation, tell, seen))
+            for entry, *runs in zip(group, *passes, strict=True):
+                results.append(_result(entry, runs))
+                ready(problem, results[-1])
     # those who learnt nothing have no error to be sorted by
-    results.sort(key=lambda r: (not r.is_ranked, r.error != r.error, r.error))
+    results.sort(
+        key=lambda r: (not r.is_ranked, r.error != r.error, r.error, r.is_reference)
+    )
     announce("done", 1.0)
     return Outcome(
         name=data.name,
@@ -318,11 +347,12 @@ def race(
             "seconds": seconds,
         },
         order=orders.description,
-        in_order=bool(data.in_order),
+        in_order=orders.in_order,
         gamma=gamma,
         trials=trials,
         marks=marks,
         results=results,
+        baselines=baselines[0],
         left_out=field.left_out,
         machine=machine(),
         seconds=time.perf_counter() - began,

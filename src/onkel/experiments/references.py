@@ -29,6 +29,7 @@ FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted
 KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on
 FOREST_ROWS = 10_000  # of the longest race of a forest
 MOST_FEATURES = 1000  # of River's trees, which look at each of them in turn
+INSTALL = 'pip install "onkel[rivals]"'
 
 
 def piece_for(rows: int) -> int:
@@ -320,7 +321,7 @@ def references(problem: Problem, budget: int, gamma: float) -> Field:
     ]
     for name, package, model, make in optional:
         if importlib.util.find_spec(package) is None:
-            left_out[name] = f"is not installed: pip install {package}"
+            left_out[name] = f"is not installed: {INSTALL}"
         elif package == "river" and problem.features > MOST_FEATURES:
             left_out[name] = f"would take too long with over {MOST_FEATURES} features"
         elif name == FOREST and problem.rows > FOREST_ROWS:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import onkel
+from onkel.experiments.contestants import Problem
 from onkel.experiments.outcome import Outcome, Result, Run
 from onkel.experiments.race import slug
-from onkel.experiments.tables import markdown
+from onkel.experiments.tables import literal, markdown
 
 try:
     from rich.box import SIMPLE_HEAD
@@ -27,7 +28,7 @@ try:
     from rich.table import Table
 
     from onkel.experiments import pictures
-    from onkel.experiments.page import caption, method, page, with_spread
+    from onkel.experiments.page import caption, method, page, warnings, with_spread
 except ImportError as error:
     raise ImportError(
         "the race draws with matplotlib and rich, which are not installed with onkel "
@@ -97,7 +98,7 @@ def cells(outcome: Outcome) -> list[list[str]]:
         [
             str(place) if place <= ranked else "-",
             result.name,
-            with_spread(outcome, result),
+            with_spread(outcome.problem, result),
             _number(result.rows_per_second),
             _number(result.size),
             _number(None if result.memory is None else result.memory / 1024),
@@ -114,9 +115,12 @@ def unplaced(outcome: Outcome) -> list[str]:
         for result in outcome.results
         if not result.is_ranked
     ]
+    alike: dict[str, list[str]] = {}
+    for name, reason in outcome.left_out.items():
+        alike.setdefault(reason, []).append(name)
     return stopped + [
-        f"{name} did not start: it {reason}"
-        for name, reason in outcome.left_out.items()
+        f"{', '.join(names)} did not start: {'each' if names[1:] else 'it'} {reason}"
+        for reason, names in alike.items()
     ]
 
 
@@ -124,7 +128,7 @@ def table(outcome: Outcome) -> Table:
     """Lay out the leaderboard for the screen."""
     drawn = Table(
         title=f"[bold]{escape(outcome.name)}",
-        caption=f"{caption(outcome)} {method(outcome)}",
+        caption=escape(f"{caption(outcome)} {method(outcome)}"),
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
@@ -146,16 +150,29 @@ def show(outcome: Outcome, console: Console | None = None) -> None:
     console.print(table(outcome))
     for line in unplaced(outcome):
         console.print(escape(line))
+    for line in warnings(outcome):
+        console.print(f"[yellow]Note: {escape(line)}.")
+
+
+def line(problem: Problem, result: Result) -> str:
+    """How one contestant did, as soon as it is known."""
+    speed = f"{_number(result.rows_per_second):>10} rows/s"
+    stopped = "" if result.stopped is None else f"  {result.stopped}"
+    return f"{result.name:<18} {with_spread(problem, result):>18} {speed}{stopped}"
 
 
 def written(outcome: Outcome, command: str) -> str:
     """Leaderboard and pictures in Markdown."""
     name = slug(outcome.name)
     lines = [
-        *(f"# {outcome.name}", "", f"    {command}", ""),
-        *(f"{caption(outcome)} {method(outcome)}", ""),
-        *markdown(heads(outcome), cells(outcome)),
-        *(f"{line}  " for line in unplaced(outcome)),
+        *(f"# {literal(outcome.name)}", ""),
+        # a name may have several lines, which are to stay within the block
+        *(f"    {line}" for line in command.splitlines()),
+        "",
+        *(literal(f"{caption(outcome)} {method(outcome)}"), ""),
+        *(f"**Note**: {literal(said)}.\n" for said in warnings(outcome)),
+        *markdown(heads(outcome), [[*map(literal, row)] for row in cells(outcome)]),
+        *(f"{literal(line)}  " for line in unplaced(outcome)),
         *("", "{processor}, {cores} cores, {platform}.".format(**outcome.machine), ""),
         *(f"![{kind}]({name}-{kind}.png)" for kind in ("time", "size", "curves")),
     ]
@@ -219,6 +236,12 @@ def numbers(outcome: Outcome) -> dict[str, Any]:
         },
         "measure": pictures.measure(outcome),
         "settings": outcome.settings,
+        "baseline": {
+            "always": outcome.baselines.constant,
+            "error": outcome.baselines.constant_error,
+            "error_of_the_last": outcome.baselines.last_error,
+        },
+        "warnings": warnings(outcome),
         "gamma": outcome.gamma,
         "gamma_trials": [
             {"gamma": trial.gamma}

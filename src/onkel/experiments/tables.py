@@ -1,6 +1,7 @@
 """Numbers laid out in Markdown."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -31,6 +32,17 @@ def power(value: float) -> str:
     if exponent != round(exponent) or exponent == 0:
         return f"{value:.3g}"
     return f"2^{round(exponent)}"
+
+
+def literal(text: str) -> str:
+    r"""Write a text that is not ours so that Markdown, and its HTML, show it as it is.
+
+    Examples
+    --------
+    >>> print(literal("<b>my_file*.csv</b>"))
+    \<b\>my\_file\*.csv\</b\>
+    """
+    return re.sub(r"([\\`*_\[\]<>|~#&$])", r"\\\1", " ".join(text.split()))
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

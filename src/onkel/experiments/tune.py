@@ -24,6 +24,7 @@ import scipy.linalg
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
+from threadpoolctl import threadpool_limits
 
 import onkel
 from onkel.experiments import grids as values
@@ -105,6 +106,8 @@ def accepted(system: str, is_regression: bool, **given: Any) -> dict[str, Any]:
 # ---- the first stage: gamma ----------------------------------------------------------
 
 
+# On matrices so small threads mostly wait: on a busy machine, for minutes.
+@threadpool_limits.wrap(limits=1)
 def screen(sample: Sample, seed: int = 0) -> dict[float, float]:
     """Error of kernel ridge regression on landmarks, by gamma.
 

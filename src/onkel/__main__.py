@@ -1,0 +1,5 @@
+"""`python -m onkel` is `onkel`."""
+
+from onkel.cli import main
+
+main()
