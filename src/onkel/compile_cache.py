@@ -46,8 +46,8 @@ except ImportError:  # Windows: every process compiles for itself
 COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
 
 # Seconds to wait for another process, which may hang, and between two looks at it. A
-# large function takes 30 seconds of an idle processor.
-PATIENCE = 120.0
+# large function takes 30 seconds of an idle processor, minutes of a busy one.
+PATIENCE = 300.0
 TICK = 0.02
 
 # Settings of numba that change the code, and that it does not put into its own key.
@@ -143,8 +143,8 @@ class CompileCache(caching.FunctionCache):
                     return CompileResult._rebuild(target_context, *code)
             except FileNotFoundError:
                 continue
-            except Exception as error:
-                why = f"{path}: {type(error).__name__}: {error}"
+            except Exception as error:  # a pickle may raise anything
+                why = f"{path}: {error}"
                 _tell("an entry cannot be read", why, "It is compiled again.")
         return None
 
