@@ -160,7 +160,7 @@ class CompileCache(caching.FunctionCache):
             try:
                 _write(folder / name, content)
             except OSError as error:
-                troubles.append(str(error))
+                troubles.append(f"{folder}: {error.strerror}")
             else:
                 _sweep(folder)
                 return
@@ -229,10 +229,15 @@ def attach(dispatcher: Any) -> None:
     dispatcher.compile = in_turn
 
 
+def _digest(path: Path, code: bytes) -> bytes:
+    """Of the name too, lest the code of another function takes its place."""
+    return hashlib.sha256(path.name.encode() + code).digest()
+
+
 def _read(path: Path) -> bytes:
     content = path.read_bytes()
     digest, code = content[:32], content[32:]
-    if hashlib.sha256(code).digest() != digest:
+    if digest != _digest(path, code):
         raise ValueError("damaged")
     return code
 
@@ -244,7 +249,7 @@ def _write(path: Path, code: bytes) -> None:
     try:
         # Not by tempfile, whose files only their owner can read.
         with open(draft, "xb") as file:
-            file.write(hashlib.sha256(code).digest())
+            file.write(_digest(path, code))
             file.write(code)
         os.replace(draft, path)
     except BaseException:

@@ -33,6 +33,10 @@ def double(x):
     return 2 * x
 
 @jit
+def half(x):
+    return x // 2
+
+@jit
 def third(x):
     return x[3]
 """
@@ -92,6 +96,15 @@ def test_damage_is_recognised_said_once_and_replaced(cache: Path, fresh: Fresh) 
     assert f"{entry}: damaged" in str(warning.message)
 
 
+def test_an_entry_under_the_name_of_another_function(cache: Path, fresh: Fresh) -> None:
+    small = fresh()
+    assert (small.double(3), small.half(3)) == (6, 1)
+    double, half = entries(cache)
+    half.replace(double)
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert fresh().double(3) == 6
+
+
 class Missing:
     """Pickled, it names a module that no longer is."""
 
@@ -110,7 +123,8 @@ def test_entries_of_the_wrong_kind_are_replaced(
     fresh().double(3)
     (entry,) = entries(cache)
     code = pickle.dumps(content)
-    entry.write_bytes(hashlib.sha256(code).digest() + code)
+    digest = hashlib.sha256(entry.name.encode() + code).digest()
+    entry.write_bytes(digest + code)
     with pytest.warns(RuntimeWarning, match="compiled again"):
         assert fresh().double(3) == 6
     again = fresh().double
