@@ -111,15 +111,13 @@ class CompileCache(caching.FunctionCache):
         """Where entries may be: all are read, the first that can be is written."""
         if not STAMP:  # a package without sources, of which nobody knows the age
             return []
+        function = self._py_func, self._source
         if config.CACHE_DIR:
-            kinds = [caching.UserProvidedCacheLocator]
-        else:
-            kinds = [caching.InTreeCacheLocator, caching.UserWideCacheLocator]
-        paths = [
-            Path(kind(self._py_func, self._source).get_cache_path()) for kind in kinds
-        ]
-        # Without a home, the user's folder would be one called ~, wherever we are.
-        return [path for path in paths if path.parts[0] != "~"]
+            return [Path(caching.UserProvidedCacheLocator(*function).get_cache_path())]
+        beside = caching.InTreeCacheLocator(*function).get_cache_path()
+        users = caching.UserWideCacheLocator(*function).get_cache_path()
+        # Who has no home would get a folder called ~, wherever they are.
+        return [Path(path) for path in (beside, users) if not path.startswith("~")]
 
     def _name(self, sig: Any, codegen: Any) -> str:
         settings = [str(getattr(config, name, None)) for name in SETTINGS]
