@@ -173,8 +173,7 @@ class CompileCache(caching.FunctionCache):
         """Remove the function's entries."""
         for folder in self._folders():
             for path in folder.glob(f"{self._stem}.*.nbc"):
-                with contextlib.suppress(OSError):
-                    path.unlink()
+                _remove(path)
 
     @contextlib.contextmanager
     def turn(self, sig: Any, codegen: Any) -> Iterator[None]:
@@ -206,7 +205,7 @@ class CompileCache(caching.FunctionCache):
             while not self._has(name) and not _locks(lock):
                 if time.monotonic() > deadline:
                     why = f"{path} is locked for more than {PATIENCE:g} seconds"
-                    _tell("another process does not finish", why, "It is left alone.")
+                    _tell("another process does not finish", why, "This one compiles.")
                     break
                 time.sleep(TICK)
             # If it has kept nothing, nor shall we: nobody need wait for us as well.
