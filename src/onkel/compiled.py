@@ -1,90 +1,20 @@
-"""How onkel compiles, and one rule for the cache.
+"""How onkel compiles."""
 
-numba caches a compiled function under a stamp of the file it stands in. A function
-that calls into other files would therefore survive an edit, or an upgrade, of what it
-calls. Our stamp covers all files that have compiled code: a change in any of them makes
-all of it stale, and nothing else does.
-"""
-
-import contextlib
-import hashlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
-from numba.core import caching, cgutils
+from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from onkel.compile_cache import attach
 
 F = TypeVar("F", bound=Callable)
 
 # Full fastmath would let the compiler assume finite numbers and delete our checks.
 REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
-
-
-# Where compiled code is; the interface above it has none, nor has __init__.py.
-COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
-
-
-def _stamp() -> bytes:
-    digest = hashlib.sha256()
-    for pattern in COMPILED:
-        for path in sorted(Path(__file__).parent.glob(pattern)):
-            digest.update(path.read_bytes())
-    return digest.digest()
-
-
-# Taken at once: later the files may no longer be those that were imported.
-STAMP = _stamp()
-
-
-class _PackageStamp:
-    def get_source_stamp(self) -> bytes:
-        return STAMP
-
-
-class _UserProvided(_PackageStamp, caching.UserProvidedCacheLocator): ...
-
-
-class _InTree(_PackageStamp, caching.InTreeCacheLocator): ...
-
-
-class _UserWide(_PackageStamp, caching.UserWideCacheLocator): ...
-
-
-class _CacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_UserProvided, _InTree, _UserWide]
-
-
-class _Cache(caching.FunctionCache):
-    """One process at a time: numba's own index loses entries when two write at once."""
-
-    _impl_class = _CacheImpl
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if fcntl is None:
-            yield
-            return
-        with open(Path(self.cache_path) / "onkel.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with self._alone():
-            return super().load_overload(sig, target_context)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with self._alone():
-            super().save_overload(sig, data)
-
 
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": set(REASSOCIATE)}
 # Most of the time to compile a function goes into unpacking Python objects.
@@ -100,7 +30,7 @@ def jit(function: F) -> F:
     """
     compiled = numba.njit(**OPTIONS)(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT hands the function back
-        compiled._cache = _Cache(function)
+        attach(compiled)
     return compiled
 
 
