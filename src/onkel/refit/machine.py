@@ -10,17 +10,23 @@
 5. The coefficients once more, now for all rows.
 
 Of few rows every one is held out once, so that steps 1 and 4 are cross-validation.
+
+A deadline is kept by doing less of each: fewer rows and centres if it has to be (see
+`affordable`), fewer gammas, no larger C, fewer moves, no larger budget, fewer steps to
+the coefficients, in whatever order the time runs out.
 """
 
-import time
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.refit.held_out import Task, parts
-from onkel.refit.maker import RISES, Machine, Maker
-from onkel.refit.search import CS, Choice, Finder, Search
+from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.refit.deadline import ENDLESS, Deadline
+from onkel.refit.held_out import FEW, Task, parts
+from onkel.refit.maker import FINE, RISES, Machine, Maker
+from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
 SAMPLED = 15_000
@@ -34,6 +40,13 @@ TOO_FEW = 10
 # has to gain. Once may gain little where centres begin to be too many to be moved.
 SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
 
+# With a deadline: rows of the first trial, the growth from one to the next, how many
+# have to fit into which share of the time.
+FIRST_SAMPLE, GROWTH, TRIALS, SEARCH = 1000, 4, 6, 0.3
+# And of the whole: rows for each centre, with which it is tried what they cost, and how
+# much longer everything takes than such a trial.
+FEWEST_FOR_EACH, WHOLE = 5, 5.0
+
 
 class Wish(NamedTuple):
     """What is given; None for what is to be found."""
@@ -41,7 +54,6 @@ class Wish(NamedTuple):
     budget: int | None
     gamma: float | None = None
     C: float | None = None
-    time_limit: float | None = None
     n_jobs: int = 1
     adapt: bool = True  # whether centres move and features are weighed
 
@@ -54,33 +66,95 @@ def choose(
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None],
+    team: Team,
+    deadline: Deadline,
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
     n = len(task.y)
+    guessed = Choice(wish.gamma or start, wish.C or 1.0, np.nan)
     if n < TOO_FEW or (wish.gamma is not None and wish.C is not None):
-        return Choice(wish.gamma or start, wish.C or 1.0, np.nan)
-    if n > SAMPLED:
-        sample = np.sort(rng.choice(n, SAMPLED, replace=False))
-        X, task = X[sample], task.part(sample)
-    tried = min(max(len(task.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
-    search = Search(
-        find,
-        X,
-        task,
-        parts(task, rng, HELD_OUT),
-        min(tried, wish.budget or tried),
-        CS if wish.C is None else (wish.C,),
-        wish.n_jobs,
-        int(rng.integers(2**32)),
-        announce,
-    )
+        return guessed
+
+    def search_of(rows: int) -> Search:
+        X_, task_ = X, task
+        if n > rows:
+            sample = np.sort(rng.choice(n, rows, replace=False))
+            X_, task_ = X[sample], task.part(sample)
+        tried = min(max(len(task_.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
+        return Search(
+            find,
+            X_,
+            task_,
+            parts(task_, rng, HELD_OUT),
+            min(tried, wish.budget or tried),
+            CS if wish.C is None else (wish.C,),
+            team,
+            int(rng.integers(2**32)),
+            announce,
+            deadline,
+        )
+
+    search = search_of(SAMPLED if not deadline.is_set else FIRST_SAMPLE)
+    while len(search.task.y) < min(n, SAMPLED):
+        search.judge(guessed.gamma)
+        if not deadline.allows(
+            TRIALS * GROWTH * search.longest, "trials with more rows"
+        ):
+            break
+        search = search_of(min(GROWTH * len(search.task.y), SAMPLED))
     if wish.gamma is not None:
         search.judge(wish.gamma)
-        return search.tried[wish.gamma]
-    found = search.run(start)
-    learnt = len(task.y) - len(search.held_out[0])
-    more = max(n - len(task.y), 0) / learnt + 1.0
+        return search.tried.get(wish.gamma, guessed)
+    found = search.run(guessed)
+    learnt = len(search.task.y) - len(search.held_out[0])
+    more = max(n - len(search.task.y), 0) / learnt + 1.0
     return found._replace(gamma=found.gamma * more**NARROWER)
+
+
+def affordable(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    team: Team,
+    deadline: Deadline,
+) -> tuple[int, int | None]:
+    """Rows and budget for which there is time.
+
+    Trials say what they cost: first of few centres and few rows, then of more, as long
+    as everything else for them would be done in time.
+    """
+    n, wanted = len(task.y), wish.budget or SMALLEST_BUDGET
+    rng = np.random.default_rng(0)
+
+    def size(budget: int) -> int:
+        return min(n, max(FEW, FEWEST_FOR_EACH * budget))
+
+    def seconds(budget: int) -> float:
+        begun = deadline.clock()
+        some = np.sort(rng.choice(n, size(budget), replace=False))
+        part = task.part(some)
+        held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
+        trial = Trial(find, X[some], part, held[0], start, budget, team, rng)
+        trial.solve(wish.C or 1.0, FINE, deadline.aside())
+        return max((deadline.clock() - begun) * len(held), 1e-9)
+
+    budget = min(wanted, SMALLEST_BUDGET)
+    took = seconds(budget) if deadline.left > 0.0 else math.inf
+    while budget < wanted:
+        more = min(2 * budget, wanted)
+        if deadline.left < WHOLE * took * more / budget * size(more) / size(budget):
+            break
+        budget, took = more, seconds(more)
+    rows = int(min(n, max(size(budget), size(budget) * deadline.left / (WHOLE * took))))
+    if rows < n:
+        deadline.leave_out(f"all but {rows:,} of {n:,} rows")
+    if wish.budget is None:
+        return rows, None
+    if budget < wanted:
+        deadline.leave_out(f"all but {budget:,} of {wanted:,} centres")
+    return rows, budget
 
 
 def fit(
@@ -91,6 +165,7 @@ def fit(
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda text: None,
+    deadline: Deadline = ENDLESS,
 ) -> Machine:
     """Fit a machine.
 
@@ -108,14 +183,39 @@ def fit(
         Of everything random.
     announce
         Is told what was done.
+    deadline
+        When it has to be done.
     """
-    begun = time.perf_counter()
-    choice = choose(find, X, task, wish, start, rng, announce)
+    with blas_in_one_thread, Team(wish.n_jobs) as team:
+        return _fit(find, X, task, wish, start, rng, announce, team, deadline)
+
+
+def _fit(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    rng: np.random.Generator,
+    announce: Callable[[str], None],
+    team: Team,
+    deadline: Deadline,
+) -> Machine:
+    if deadline.is_set:
+        rows, budget = affordable(find, X, task, wish, start, team, deadline)
+        wish = wish._replace(budget=budget)
+        if rows < len(task.y):
+            some = np.sort(rng.choice(len(task.y), rows, replace=False))
+            X, task = X[some], task.part(some)
+    choice = choose(
+        *(find, X, task, wish, start, rng, announce),
+        *(team, deadline.share(SEARCH)),
+    )
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
     maker = Maker(
         *(find, X, task, held_out, choice, 1 if wish.C is not None else RISES),
-        *(wish.adapt, wish.n_jobs, int(rng.integers(2**32)), announce),
+        *(wish.adapt, team, int(rng.integers(2**32)), announce, deadline),
     )
 
     def with_budget(budget: int, relevance: np.ndarray) -> Machine:
@@ -129,20 +229,19 @@ def fit(
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []
     while True:
-        now = time.perf_counter()
+        now = deadline.clock()
         machine = with_budget(budget, relevance)
-        took = time.perf_counter() - now
+        took = deadline.clock() - now
         best = machine if best is None or machine.error < best.error else best
         relevance = best.relevance
         errors.append(best.error)
         budget *= 2
         # Twice the centres take two to four times as long.
         growth = min(max(took / before, 2.0), 4.0) if before else 3.0
-        ends = time.perf_counter() - begun + growth * took
         before = took
         if (
             (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
             or budget > min(LARGEST_BUDGET, len(task.y) // 2)
-            or (wish.time_limit is not None and ends > wish.time_limit)
+            or not deadline.allows(growth * took, f"budgets beyond {budget // 2:,}")
         ):
             return best
