@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be found
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.averages import roomy
 from onkel.compiled import jit
@@ -63,6 +63,7 @@ class _OneThread:
         with self.lock:
             if self.inside == 0:
                 self.limit = _libraries().limit(limits=1)
+                _let_others_limit()
             self.inside += 1
 
     def __exit__(self, *error: object) -> None:
@@ -70,6 +71,13 @@ class _OneThread:
             self.inside -= 1
             if self.inside == 0:
                 self.limit.restore_original_limits()
+                _let_others_limit()
+
+
+def _let_others_limit() -> None:
+    """From threadpoolctl 3.8 on, whoever has set a limit is the only one who can."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread()
 
 
 blas_in_one_thread = _OneThread()

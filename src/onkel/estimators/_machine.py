@@ -147,10 +147,13 @@ class KernelMachine(KernelEstimator):
         """Fit some rows, so that the limit is not spent on compiling."""
         few = slice(SOME_TO_COMPILE)
         self._learn_scale(X[few])
-        self._guess(X[few])
         self._scale_targets(y[few])
-        rng = np.random.default_rng(0)
-        self._found(X[few], y[few], weight[few], outputs, rng, SOME_TO_COMPILE // 4)
+        rows, task = (
+            self._scaled_to_single(X[few]),
+            self._task(y[few], weight[few], outputs),
+        )
+        wish, rng = Wish(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
+        machine.fit(self._find, rows, task, wish, 1.0, rng)
 
     def _say_what_was_left_out(self, deadline: Deadline) -> None:
         if not deadline.left_out:

@@ -75,13 +75,15 @@ class Deadline:
         self.leave_out(what)
         return False
 
-    def each(self, items: Iterable[T], what: str, takes: float = 0.0) -> Iterator[T]:
-        """Yield items while there is time for one more.
+    def each(
+        self, items: Iterable[T], what: str, takes: float = 0.0, least: int = 0
+    ) -> Iterator[T]:
+        """Yield items, so many at least, while there is time for one more.
 
         One takes as long as the slowest so far, the first as long as is said.
         """
-        for item in items:
-            if not self.allows(takes, what):
+        for place, item in enumerate(items):
+            if place >= least and not self.allows(takes, what):
                 return
             begun = self.clock()
             yield item

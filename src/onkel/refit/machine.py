@@ -44,8 +44,10 @@ SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
 # have to fit into which share of the time.
 FIRST_SAMPLE, GROWTH, TRIALS, SEARCH = 1000, 4, 6, 0.3
 # And of the whole: rows for each centre, with which it is tried what they cost, and how
-# much longer everything takes than such a trial.
-FEWEST_FOR_EACH, WHOLE = 5, 5.0
+# much longer everything takes than such a trial, or than to find its coefficients.
+FEWEST_FOR_EACH, WHOLE, SOLVED = 5, 5.0, 10.0
+# And share of the time in which centres have to be found.
+FINDING = 0.2
 
 
 class Wish(NamedTuple):
@@ -56,6 +58,34 @@ class Wish(NamedTuple):
     C: float | None = None
     n_jobs: int = 1
     adapt: bool = True  # whether centres move and features are weighed
+
+
+def enough(n: int, budget: int) -> int:
+    """Rows, of n, that say how long something takes."""
+    return min(n, max(FEW, FEWEST_FOR_EACH * budget))
+
+
+def in_time(find: Finder, deadline: Deadline) -> Finder:
+    """Find centres with as many rows as there is time for."""
+
+    def found(X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        n, begun = len(task.y), deadline.clock()
+        order = np.random.default_rng(0).permutation(n)
+
+        def of(rows: int) -> np.ndarray:
+            some = np.sort(order[:rows])
+            return find(X[some], task.part(some), gamma, budget)
+
+        few = enough(n, budget)
+        points = of(few)
+        took = max(deadline.clock() - begun, 1e-9)
+        rows = int(min(n, max(few, few * FINDING * deadline.left / took)))
+        if rows == n:
+            return points if few == n else find(X, task, gamma, budget)
+        deadline.leave_out("some of the rows when centres were looked for")
+        return of(rows) if rows > 2 * few else points
+
+    return found
 
 
 def choose(
@@ -127,28 +157,34 @@ def affordable(
     """
     n, wanted = len(task.y), wish.budget or SMALLEST_BUDGET
     rng = np.random.default_rng(0)
+    # Of a narrow kernel centres are found more slowly.
+    gamma = wish.gamma or start * max(n / SAMPLED, 1.0) ** NARROWER
 
-    def size(budget: int) -> int:
-        return min(n, max(FEW, FEWEST_FOR_EACH * budget))
-
-    def seconds(budget: int) -> float:
+    def seconds(budget: int) -> tuple[float, float]:
+        """How long it takes in all, and without finding centres."""
         begun = deadline.clock()
-        some = np.sort(rng.choice(n, size(budget), replace=False))
+        some = np.sort(rng.choice(n, enough(n, budget), replace=False))
         part = task.part(some)
         held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
-        trial = Trial(find, X[some], part, held[0], start, budget, team, rng)
+        trial = Trial(find, X[some], part, held[0], gamma, budget, team, rng)
+        found = deadline.clock()
         trial.solve(wish.C or 1.0, FINE, deadline.aside())
-        return max((deadline.clock() - begun) * len(held), 1e-9)
+        took = np.array([deadline.clock() - begun, deadline.clock() - found])
+        return tuple(np.maximum(took * len(held), 1e-9))
 
     budget = min(wanted, SMALLEST_BUDGET)
-    took = seconds(budget) if deadline.left > 0.0 else math.inf
+    took, solved = seconds(budget) if deadline.left > 0.0 else (math.inf, math.inf)
     while budget < wanted:
         more = min(2 * budget, wanted)
-        if deadline.left < WHOLE * took * more / budget * size(more) / size(budget):
+        larger = more / budget * enough(n, more) / enough(n, budget)
+        if deadline.left < WHOLE * larger * took:
             break
-        budget, took = more, seconds(more)
-    rows = int(min(n, max(size(budget), size(budget) * deadline.left / (WHOLE * took))))
-    if rows < n:
+        budget, (took, solved) = more, seconds(more)
+    few = enough(n, budget)
+    rows = max(few, int(few * deadline.left / (SOLVED * solved)))
+    if rows > n // 2:
+        rows = n  # a copy of most of them would save little
+    else:
         deadline.leave_out(f"all but {rows:,} of {n:,} rows")
     if wish.budget is None:
         return rows, None
@@ -213,6 +249,8 @@ def _fit(
     )
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
+    if deadline.is_set:
+        find = in_time(find, deadline)
     maker = Maker(
         *(find, X, task, held_out, choice, 1 if wish.C is not None else RISES),
         *(wish.adapt, team, int(rng.integers(2**32)), announce, deadline),

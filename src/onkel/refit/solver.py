@@ -126,7 +126,7 @@ class Solver:
         """Minimise; `coef` is where to begin.
 
         It stops when a step lowers the objective by less than the share `tol`, or when
-        there is no time for another.
+        there is no time for another; the first, which is one of Newton's, it takes.
         """
         if coef is None:
             coef = self._begin(C, tol, deadline.share(SHARE).aside())
@@ -163,7 +163,7 @@ class Solver:
         here = self._visit(coef, C)
         factor, made_at = self._preconditioner(here.curvatures), here.curvatures
         steps: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
-        for _ in deadline.each(range(max_iter), LATE):
+        for _ in deadline.each(range(max_iter), LATE, least=1):
             moved = np.abs(here.curvatures - made_at).sum()
             if moved > self._patience(here.curvatures) * here.curvatures.sum():
                 factor, made_at = self._preconditioner(here.curvatures), here.curvatures
