@@ -33,6 +33,7 @@ SAMPLED = 15_000
 # Share of them that is held out: scores are cheap, and few say little.
 HELD_OUT = 2.0 / 3.0
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
+LEARNT = round(SAMPLED * (1.0 - HELD_OUT))
 NARROWER = 0.5
 # With fewer rows nothing can be held out.
 TOO_FEW = 10
@@ -40,9 +41,9 @@ TOO_FEW = 10
 # has to gain. Once may gain little where centres begin to be too many to be moved.
 SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
 
-# With a deadline: rows of the first trial, the growth from one to the next, how many
-# have to fit into which share of the time.
-FIRST_SAMPLE, GROWTH, TRIALS, SEARCH = 1000, 4, 6, 0.3
+# With a deadline: rows of trials, the more the better, how many of these have to fit
+# into which share of the time.
+SAMPLES, TRIALS, SEARCH = (FEW, SAMPLED), 6, 0.3
 # And of the whole: rows for each centre, with which it is tried what they cost, and how
 # much longer everything takes than such a trial, or than to find its coefficients.
 FEWEST_FOR_EACH, WHOLE, SOLVED = 5, 5.0, 10.0
@@ -124,19 +125,23 @@ def choose(
             deadline,
         )
 
-    search = search_of(SAMPLED if not deadline.is_set else FIRST_SAMPLE)
-    while len(search.task.y) < min(n, SAMPLED):
-        search.judge(guessed.gamma)
-        if not deadline.allows(
-            TRIALS * GROWTH * search.longest, "trials with more rows"
-        ):
+    first, *others = SAMPLES if deadline.is_set else (SAMPLED,)
+    search = search_of(first)
+    for rows in others:
+        if len(search.task.y) == n:
             break
-        search = search_of(min(GROWTH * len(search.task.y), SAMPLED))
+        search.judge(guessed.gamma)
+        larger = search_of(rows)
+        takes = TRIALS * search.longest * larger.work / search.work
+        if not deadline.allows(takes, "trials with more rows"):
+            break
+        search = larger
     if wish.gamma is not None:
         search.judge(wish.gamma)
         return search.tried.get(wish.gamma, guessed)
     found = search.run(guessed)
-    learnt = len(search.task.y) - len(search.held_out[0])
+    # Of fewer rows, a gamma says too little to be made that much narrower.
+    learnt = max(len(search.task.y) - len(search.held_out[0]), LEARNT)
     more = max(n - len(search.task.y), 0) / learnt + 1.0
     return found._replace(gamma=found.gamma * more**NARROWER)
 

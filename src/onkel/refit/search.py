@@ -176,6 +176,11 @@ class Search:
         self.budget, self.Cs, self.team, self.seed = budget, Cs, team, seed
         self.tried: dict[float, Choice] = {}
 
+    @property
+    def work(self) -> int:
+        """Kernel values of a trial."""
+        return len(self.held_out) * len(self.task.y) * self.budget
+
     def judge(self, gamma: float) -> float:
         """Badness of a gamma, with its best C; of one too late, infinite."""
         if gamma not in self.tried:

@@ -86,7 +86,7 @@ class Values:
 
     def forget(self) -> None:
         """Make room: whatever is asked for next is computed again."""
-        self._kept = np.empty((self._room, len(self.points)), np.float32)
+        self._kept = np.empty((0, len(self.points)), np.float32)
         self._known = np.zeros(-(-self._room // self.rows), bool)
 
     def __len__(self) -> int:
@@ -110,7 +110,8 @@ class Values:
     def tile(self, first: int) -> np.ndarray:
         """Values of the tile of rows that begins there."""
         last = min(first + self.rows, len(self))
-        if last > len(self._kept):
+        self._take_room()
+        if last > self._room:
             return self.of(self._weighed(slice(first, last)))
         number = first // self.rows
         if not self._known[number]:
@@ -142,6 +143,7 @@ class Values:
                     some = rows[first : first + self.rows]
                     task(some, self._of_some(some), total)
 
+        self._take_room()  # before there are several to do so
         with blas_in_one_thread:
             if len(starts) < self.team.size:
                 share((0, len(starts)))
@@ -149,8 +151,12 @@ class Values:
                 self.team.share(len(starts), share)
         return [totals[key] for key in sorted(totals)]
 
+    def _take_room(self) -> None:
+        if len(self._kept) < self._room:
+            self._kept = np.empty((self._room, len(self.points)), np.float32)
+
     def _of_some(self, rows: np.ndarray) -> np.ndarray:
-        if self._known.all() and rows.max() < len(self._kept):
+        if self._known.all() and rows.max() < self._room:
             return self._kept[rows]
         return self.of(self._weighed(rows))
 
