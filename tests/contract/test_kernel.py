@@ -5,6 +5,7 @@ what the systems share is said differently here.
 """
 
 import copy
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import onkel
+from onkel.refit import values
 from tests.contract.systems import CLASSIFIERS, REGRESSORS, data
 
 # A stream is fitted anew at 256, 384 and 576 rows.
@@ -159,8 +161,49 @@ def test_a_budget_is_found(name: str) -> None:
     X, y = some(name, 400)
     found = make(name, budget="auto", **GIVEN).fit(X, y)
     assert found.model_size_ > 20
-    hasty = make(name, budget="auto", time_limit=1e-6, **GIVEN).fit(X, y)
-    assert hasty.model_size_ <= 125
+    hasty = make(name, budget="auto", time_limit=1e-6, **GIVEN)
+    with pytest.warns(UserWarning, match="time_limit"):
+        assert hasty.fit(X, y).model_size_ <= 125
+
+
+@both
+def test_a_time_limit_is_for_every_budget_and_says_what_it_cost(name: str) -> None:
+    X, y = some(name, 7000)
+    model = make(name, budget=200, time_limit=1e-6)
+    with pytest.warns(
+        UserWarning, match="time_limit=1e-06 made .* of 200 cent"
+    ) as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+    assert model.score(X, y) > 0.7
+    sensible(model, X[:100])
+
+
+@both
+def test_a_stream_has_no_time_limit(name: str) -> None:
+    X, y = some(name)
+    alike(
+        *(
+            make(name, time_limit=limit, **GIVEN).partial_fit(X, y)
+            for limit in (1, None)
+        ),
+        *(X, y),
+    )
+
+
+def test_fit_needs_twice_the_data_beside_the_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(values, "KEPT", 0)
+    X = np.random.default_rng(0).normal(size=(60_000, 50))
+    y = X[:, 0] * X[:, 1] > 0.0
+    model = make("KernelClassifier", budget=80, gamma=0.01, C=1.0)
+    model.fit(X[:7000], y[:7000])  # compiles
+    tracemalloc.start()
+    model.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * X.nbytes
 
 
 # ---- weights -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse
 
 from onkel import losses
+from onkel.engine.threads import Team
 from onkel.refit import moves, values
 from onkel.refit.held_out import Task
 from onkel.refit.moves import Mover, Place
@@ -56,7 +57,7 @@ class Example(NamedTuple):
         loss = losses.make(self.loss)
         task = Task(self.y, self.weight, self.outputs, loss, is_regression)
         rng = np.random.default_rng(1)
-        return Mover(X, task, self.held, GAMMA, C, n_jobs, rng)
+        return Mover(X, task, self.held, GAMMA, C, Team(n_jobs), rng)
 
 
 def example(loss: str, outputs: int, noise: float = 0.5) -> Example:

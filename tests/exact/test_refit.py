@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from onkel import kernels, losses
 from onkel.engine.objective import differentiate
+from onkel.engine.threads import Team
 from onkel.refit import values as values_module
 from onkel.refit.solver import Point, Solver
 from onkel.refit.values import Values
@@ -67,7 +68,7 @@ def solver_for(
     kept: int = values_module.KEPT,
 ) -> Solver:
     made = kernels.make(kernel, gamma, DEGREE, COEF0)
-    values = Values(made, X, centers, n_jobs, kept)
+    values = Values(made, X, centers, Team(n_jobs), kept)
     rng = np.random.default_rng(1)
     return Solver(values, losses.make(loss), y, weight, outputs, rng)
 

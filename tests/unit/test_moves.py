@@ -7,9 +7,11 @@ import pytest
 import scipy.sparse
 
 from onkel import losses
+from onkel.engine.threads import Team
 from onkel.refit import values
 from onkel.refit.held_out import Task
-from onkel.refit.moves import FARTHEST, PATIENCE, Mover, Place, weighed
+from onkel.refit.moves import FARTHEST, PATIENCE, Mover, Place
+from onkel.refit.values import weighed
 from tests.exact.kernels import gram
 
 ROWS, CENTRES, GAMMA, C, STEPS = 600, 8, 0.3, 1.0, 16
@@ -39,7 +41,7 @@ def data(kind: str, noise: float = 0.1) -> tuple[np.ndarray, Task]:
 def mover(X: Any, task: Task, n_jobs: int = 1, gamma: float = GAMMA) -> Mover:
     """Every fourth row is held out."""
     rng = np.random.default_rng(0)
-    return Mover(X, task, np.arange(0, X.shape[0], 4), gamma, C, n_jobs, rng)
+    return Mover(X, task, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng)
 
 
 def start(X: Any, task: Task, centres: int = CENTRES) -> Place:
@@ -351,7 +353,7 @@ def test_rows_without_weight_stop_nothing(kind: str) -> None:
 def test_a_single_row_may_be_held_out() -> None:
     X, task = data("binary")
     rng = np.random.default_rng(0)
-    moving = Mover(X, task, np.array([5]), GAMMA, C, 1, rng)
+    moving = Mover(X, task, np.array([5]), GAMMA, C, Team(1), rng)
     _, path = moving.run(start(X, task), STEPS)
     # It is either right or wrong, and no gain that is smaller counts.
     assert len(path) <= 2 * PATIENCE + 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
 from onkel import kernels, losses
+from onkel.engine.threads import Team
 from onkel.refit import values as values_module
 from onkel.refit.calibration import calibrate, log_odds
 from onkel.refit.held_out import FEW, MOST, VERY_FEW, Task, parts
@@ -39,7 +40,7 @@ def rows(dtype: type = np.float64) -> np.ndarray:
 
 def make_values(X: Any, kept: int, n_jobs: int = 1, kernel: str = "rbf") -> Values:
     made = kernels.make(kernel, 0.3, 3, 1.0)
-    return Values(made, X, rows()[:CENTERS], n_jobs, kept)
+    return Values(made, X, rows()[:CENTERS], Team(n_jobs), kept)
 
 
 def wanted_values(kernel: str = "rbf") -> np.ndarray:
@@ -70,7 +71,7 @@ def test_every_tile_has_the_kernel_values(
 
 def test_values_next_to_nothing_are_zero() -> None:
     X = np.array([[0.0], [4.0], [4.2], [100.0]])
-    values = Values(kernels.make("rbf", 1.0, 1, 0.0), X, X[:1], 1)
+    values = Values(kernels.make("rbf", 1.0, 1, 0.0), X, X[:1], Team(1))
     found = values.tile(0)[:, 0]
     assert found[0] == 1.0
     assert found[1] == pytest.approx(math.exp(-16.0), rel=1e-5)

@@ -7,13 +7,10 @@ demand and never saved.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg.cython_blas
 import scipy.sparse
-from threadpoolctl import ThreadpoolController
 
 from onkel import kernels
 from onkel.averages import Mean, Whole, Window, roomy
@@ -22,7 +19,7 @@ from onkel.budget.linear import Linear
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
-from onkel.engine.threads import Team
+from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.expansion import allocate, relabelled, resized
 from onkel.features import nystrom
 from onkel.features.absent import Absent
@@ -49,12 +46,6 @@ class ScoreOverflowError(ArithmeticError):
     def __init__(self, row: int) -> None:
         super().__init__(row)
         self.row = row
-
-
-@cache
-def blas() -> ThreadpoolController:
-    """Handle on the threads of BLAS, which would fight with ours."""
-    return ThreadpoolController()
 
 
 def order_for(X: Any) -> Literal["C", "F"]:
@@ -273,7 +264,7 @@ class Learner:
                 rows = rows_of(X[taken], self.dtype)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
                 size = block_size or self._block_size(learn is not passes.learn)
-                with blas().limit(limits=1):
+                with blas_in_one_thread:
                     done = self._learn(
                         learn, rows, y[taken], sample_weight[taken], scores, size
                     )
@@ -300,7 +291,7 @@ class Learner:
         if coef.shape[1] == 0 or len(out) == 0:
             return out
         points, norms = self._centers(order_for(X))
-        with blas().limit(limits=1), ExitStack() as stack:
+        with blas_in_one_thread, ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from onkel.compiled import jit
-from onkel.engine.learner import CHUNK, TILE, blas, norms_of, order_for, rows_of
-from onkel.engine.threads import Team
+from onkel.engine.learner import CHUNK, TILE, norms_of, order_for, rows_of
+from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.features.dispatch import express, width
 from onkel.kernels import Kernel
 from onkel.rows import measure
@@ -55,7 +55,7 @@ class Mapper:
         out = np.zeros((X.shape[0], wide), self.points.dtype)
         points = np.asarray(self.points, order=order_for(X))
         places = len(points) + wide
-        with blas().limit(limits=1), ExitStack() as stack:
+        with blas_in_one_thread, ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 part = X[first : first + n_jobs * CHUNK]

@@ -1,15 +1,20 @@
-"""Phase 1 in several threads; phase 2 stays in one.
+"""Our threads, and those of BLAS, of which there is never more than one beside ours.
 
-Compiled code holds no lock, so plain threads do. Each call into it costs some tens of
-microseconds, which is why `passes.learn` keeps to itself if there is one thread only.
+Phase 1 works in several threads; phase 2 stays in one. Compiled code holds no lock, so
+plain threads do. Each call into it costs some tens of microseconds, which is why
+`passes.learn` keeps to itself if there is one thread only.
 """
 
 import itertools
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be found
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.averages import roomy
 from onkel.compiled import jit
@@ -37,12 +42,59 @@ def split(rows: int, parts: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(rows * i // parts for i in range(parts + 1)))
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Handle on the threads of other libraries: looking for them takes long."""
+    return ThreadpoolController()
+
+
+class _OneThread:
+    """While somebody is inside, BLAS works in the thread that calls it.
+
+    Threads of its own would fight with ours, and wait for work by spinning, long after
+    the last product. Their number belongs to the whole process: the first who enters
+    sets it, and the last who leaves sets it back, whichever thread that is.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.limit = _libraries().limit(limits=1)
+                _let_others_limit()
+            self.inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.limit.restore_original_limits()
+                _let_others_limit()
+
+
+def _let_others_limit() -> None:
+    """From threadpoolctl 3.8 on, whoever has set a limit is the only one who can."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread()
+
+
+blas_in_one_thread = _OneThread()
+
+
+def _enter() -> None:
+    """Begin a thread: OpenMP counts for each of ours by itself."""
+    _libraries().select(user_api="openmp").limit(limits=1)
+
+
 class Team:
-    """Threads that share the rows of a task."""
+    """Threads that share the rows of a task; of one, the caller's own."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.pool = ThreadPoolExecutor(size - 1)
+        # It begins no thread before there is work, and none that was idle spins.
+        self.pool = ThreadPoolExecutor(max(size - 1, 1), initializer=_enter)
 
     def share(self, rows: int, task: Callable[[tuple[int, int]], Any]) -> None:
         """Run the task on parts of the rows, the first in this thread."""

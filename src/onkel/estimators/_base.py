@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from onkel.averages import Window
 from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
 from onkel.engine.online import Plan
+from onkel.engine.threads import Team
 from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
@@ -264,11 +265,12 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         if learner.size == 0:
             return
         weight = np.ones(len(y)) if weight is None else weight
-        values = Values(learner.plan.kernel, X, learner.points, self._n_jobs())
         loss, outputs = smoothed(learner.plan.loss), len(learner.model.coef)
         rng = np.random.default_rng(0)
-        solver = Solver(values, loss, y, weight, outputs, rng)
-        learner.replace(solver.solve(C, learner.coef.astype(np.float64)).coef)
+        with Team(self._n_jobs()) as team:
+            values = Values(learner.plan.kernel, X, learner.points, team)
+            solver = Solver(values, loss, y, weight, outputs, rng)
+            learner.replace(solver.solve(C, learner.coef.astype(np.float64)).coef)
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""

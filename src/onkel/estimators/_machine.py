@@ -1,6 +1,7 @@
 """What KernelClassifier and KernelRegressor share: all but what they predict."""
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,20 +15,22 @@ from onkel import kernels, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.inherit import Inherit
 from onkel.budget.remove import Remove
-from onkel.engine.learner import Learner
+from onkel.engine.learner import CHUNK, Learner
 from onkel.engine.mixture import mix
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS, squared_distances
 from onkel.estimators._progress import Stages
 from onkel.kernels import Kernel
 from onkel.refit import machine
+from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.extent import Extent
 from onkel.refit.held_out import Task
 from onkel.refit.machine import Wish
 from onkel.refit.maker import Machine
-from onkel.refit.moves import weighed
 from onkel.refit.reservoir import Reservoir
+from onkel.refit.values import weighed
 
 # Rows of a stream before the first re-fit, and the growth from one to the next.
 FIRST_REFIT, GROWTH = 256, 1.3
@@ -42,6 +45,8 @@ MIXING, LIMIT = 0.01, 3.0
 AUTO_IN_A_STREAM = 500
 # To learn from.
 NOTHING = np.zeros(0)
+# Rows that are fitted before time is taken.
+SOME_TO_COMPILE = 64
 
 
 class KernelMachine(KernelEstimator):
@@ -110,17 +115,37 @@ class KernelMachine(KernelEstimator):
             X = X.toarray()
         return self.scaler_.transform(X).astype(X.dtype, copy=False)
 
+    def _scaled_to_single(self, X: Any) -> Any:
+        """Scaled rows, in single precision if they are: they need no more then.
+
+        Some at a time, so that there is no second copy in double precision.
+        """
+        if self.scaler_ is None:
+            return X
+        if scipy.sparse.issparse(X):
+            return self._scaled(X).astype(np.float32)
+        out = np.empty(X.shape, np.float32)
+        for first in range(0, len(X), CHUNK):
+            part = slice(first, first + CHUNK)
+            out[part] = self._scaled(X[part])
+        return out
+
     # ---- learning from all rows
 
     def _fit(self, X: Any, y: np.ndarray, weight: Any, outputs: int) -> None:
         weight = np.ones(len(y)) if weight is None else weight
         order, draws, _ = self._seeds()
+        if self.time_limit is not None:
+            self._compile(X, y, weight, outputs)
+        deadline = Deadline(self.time_limit)
         self._learn_scale(X)
         self._guess(X)
         self._scale_targets(y)
         budget = None if self.budget == "auto" else int(self.budget)
         with Stages(self) as stages:
-            found = self._found(X, y, weight, outputs, order, budget, stages.tell)
+            found = self._found(
+                *(X, y, weight, outputs, order, budget, stages.tell, deadline)
+            )
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t, self._beginning = len(y), None
         # Not before there are as many recent rows as these, or as can be kept.
@@ -129,6 +154,30 @@ class KernelMachine(KernelEstimator):
         self._begin_stream(X, first, self._first_weights())
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
+        self._say_what_was_left_out(deadline)
+
+    def _compile(self, X: Any, y: np.ndarray, weight: np.ndarray, outputs: int) -> None:
+        """Fit some rows, so that the limit is not spent on compiling."""
+        few = slice(SOME_TO_COMPILE)
+        self._learn_scale(X[few])
+        self._scale_targets(y[few])
+        rows, task = (
+            self._scaled_to_single(X[few]),
+            self._task(y[few], weight[few], outputs),
+        )
+        wish, rng = Wish(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
+        machine.fit(self._find, rows, task, wish, 1.0, rng)
+
+    def _say_what_was_left_out(self, deadline: Deadline) -> None:
+        if not deadline.left_out:
+            return
+        over = "" if deadline.left >= 0.0 else f", and took {-deadline.left:.1f} s more"
+        warnings.warn(
+            f"time_limit={self.time_limit:g} made {type(self).__name__} leave out: "
+            f"{'; '.join(deadline.left_out)}{over}. The model works, and may be less "
+            "accurate than it could be: give it more time, or a smaller budget.",
+            stacklevel=levels_to_the_caller(),
+        )
 
     def _scale_targets(self, y: np.ndarray) -> None:
         """Learn the scale of targets; labels have none."""
@@ -154,6 +203,7 @@ class KernelMachine(KernelEstimator):
         rng: np.random.Generator,
         budget: int | None,
         tell: Callable[[str], None] = lambda text: None,
+        deadline: Deadline = ENDLESS,
     ) -> Machine:
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
@@ -161,14 +211,13 @@ class KernelMachine(KernelEstimator):
             budget,
             None if self.gamma == "auto" else float(self.gamma),
             None if self.C == "auto" else float(self.C),
-            self.time_limit,
             self._n_jobs(),
             self.adapt,
         )
-        rows = self._scaled(X)
-        if self.scaler_ is not None:
-            rows = rows.astype(np.float32)  # scaled, they need no more
-        found = machine.fit(self._find, rows, task, wish, self._start, rng, tell)
+        found = machine.fit(
+            *(self._find, self._scaled_to_single(X), task, wish),
+            *(self._start, rng, tell, deadline),
+        )
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
         self.relevance_ = found.relevance
         self._take_slopes(found.slopes)

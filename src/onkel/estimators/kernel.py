@@ -79,8 +79,9 @@ OWN: dict[str, Any] = {
             "rows for each centre only the weights, found with fewer centres."
         ),
         "time_limit": (
-            'Seconds that fit may take with budget="auto". None for no limit; with one '
-            "the model depends on the clock."
+            "Seconds that fit may take, after its code is compiled; a warning says "
+            "what was left out for that. None for no limit; with one the model depends "
+            "on the clock. A limit too short for any model is exceeded."
         ),
         "verbose": "Whether to print what was found on the way.",
     },

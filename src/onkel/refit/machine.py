@@ -10,29 +10,45 @@
 5. The coefficients once more, now for all rows.
 
 Of few rows every one is held out once, so that steps 1 and 4 are cross-validation.
+
+A deadline is kept by doing less of each: fewer rows and centres if it has to be (see
+`affordable`), fewer gammas, no larger C, fewer moves, no larger budget, fewer steps to
+the coefficients, in whatever order the time runs out.
 """
 
-import time
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.refit.held_out import Task, parts
-from onkel.refit.maker import RISES, Machine, Maker
-from onkel.refit.search import CS, Choice, Finder, Search
+from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.refit.deadline import ENDLESS, Deadline
+from onkel.refit.held_out import FEW, Task, parts
+from onkel.refit.maker import FINE, RISES, Machine, Maker
+from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
 SAMPLED = 15_000
 # Share of them that is held out: scores are cheap, and few say little.
 HELD_OUT = 2.0 / 3.0
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
+LEARNT = round(SAMPLED * (1.0 - HELD_OUT))
 NARROWER = 0.5
 # With fewer rows nothing can be held out.
 TOO_FEW = 10
 # budget="auto": the first, the last, and the share of the error that doubling it twice
 # has to gain. Once may gain little where centres begin to be too many to be moved.
 SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
+
+# With a deadline: rows of trials, the more the better, how many of these have to fit
+# into which share of the time.
+SAMPLES, TRIALS, SEARCH = (FEW, SAMPLED), 6, 0.3
+# And of the whole: rows for each centre, with which it is tried what they cost, and how
+# much longer everything takes than such a trial, or than to find its coefficients.
+FEWEST_FOR_EACH, WHOLE, SOLVED = 5, 5.0, 10.0
+# And share of the time in which centres have to be found.
+FINDING = 0.2
 
 
 class Wish(NamedTuple):
@@ -41,9 +57,36 @@ class Wish(NamedTuple):
     budget: int | None
     gamma: float | None = None
     C: float | None = None
-    time_limit: float | None = None
     n_jobs: int = 1
     adapt: bool = True  # whether centres move and features are weighed
+
+
+def enough(n: int, budget: int) -> int:
+    """Rows, of n, that say how long something takes."""
+    return min(n, max(FEW, FEWEST_FOR_EACH * budget))
+
+
+def in_time(find: Finder, deadline: Deadline) -> Finder:
+    """Find centres with as many rows as there is time for."""
+
+    def found(X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+        n, begun = len(task.y), deadline.clock()
+        order = np.random.default_rng(0).permutation(n)
+
+        def of(rows: int) -> np.ndarray:
+            some = np.sort(order[:rows])
+            return find(X[some], task.part(some), gamma, budget)
+
+        few = enough(n, budget)
+        points = of(few)
+        took = max(deadline.clock() - begun, 1e-9)
+        rows = int(min(n, max(few, few * FINDING * deadline.left / took)))
+        if rows == n:
+            return points if few == n else find(X, task, gamma, budget)
+        deadline.leave_out("some of the rows when centres were looked for")
+        return of(rows) if rows > 2 * few else points
+
+    return found
 
 
 def choose(
@@ -54,33 +97,105 @@ def choose(
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None],
+    team: Team,
+    deadline: Deadline,
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
     n = len(task.y)
+    guessed = Choice(wish.gamma or start, wish.C or 1.0, np.nan)
     if n < TOO_FEW or (wish.gamma is not None and wish.C is not None):
-        return Choice(wish.gamma or start, wish.C or 1.0, np.nan)
-    if n > SAMPLED:
-        sample = np.sort(rng.choice(n, SAMPLED, replace=False))
-        X, task = X[sample], task.part(sample)
-    tried = min(max(len(task.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
-    search = Search(
-        find,
-        X,
-        task,
-        parts(task, rng, HELD_OUT),
-        min(tried, wish.budget or tried),
-        CS if wish.C is None else (wish.C,),
-        wish.n_jobs,
-        int(rng.integers(2**32)),
-        announce,
-    )
+        return guessed
+
+    def search_of(rows: int) -> Search:
+        X_, task_ = X, task
+        if n > rows:
+            sample = np.sort(rng.choice(n, rows, replace=False))
+            X_, task_ = X[sample], task.part(sample)
+        tried = min(max(len(task_.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
+        return Search(
+            find,
+            X_,
+            task_,
+            parts(task_, rng, HELD_OUT),
+            min(tried, wish.budget or tried),
+            CS if wish.C is None else (wish.C,),
+            team,
+            int(rng.integers(2**32)),
+            announce,
+            deadline,
+        )
+
+    first, *others = SAMPLES if deadline.is_set else (SAMPLED,)
+    search = search_of(first)
+    for rows in others:
+        if len(search.task.y) == n:
+            break
+        search.judge(guessed.gamma)
+        larger = search_of(rows)
+        takes = TRIALS * search.longest * larger.work / search.work
+        if not deadline.allows(takes, "trials with more rows"):
+            break
+        search = larger
     if wish.gamma is not None:
         search.judge(wish.gamma)
-        return search.tried[wish.gamma]
-    found = search.run(start)
-    learnt = len(task.y) - len(search.held_out[0])
-    more = max(n - len(task.y), 0) / learnt + 1.0
+        return search.tried.get(wish.gamma, guessed)
+    found = search.run(guessed)
+    # Of fewer rows, a gamma says too little to be made that much narrower.
+    learnt = max(len(search.task.y) - len(search.held_out[0]), LEARNT)
+    more = max(n - len(search.task.y), 0) / learnt + 1.0
     return found._replace(gamma=found.gamma * more**NARROWER)
+
+
+def affordable(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    team: Team,
+    deadline: Deadline,
+) -> tuple[int, int | None]:
+    """Rows and budget for which there is time.
+
+    Trials say what they cost: first of few centres and few rows, then of more, as long
+    as everything else for them would be done in time.
+    """
+    n, wanted = len(task.y), wish.budget or SMALLEST_BUDGET
+    rng = np.random.default_rng(0)
+    # Of a narrow kernel centres are found more slowly.
+    gamma = wish.gamma or start * max(n / SAMPLED, 1.0) ** NARROWER
+
+    def seconds(budget: int) -> tuple[float, float]:
+        """How long it takes in all, and without finding centres."""
+        begun = deadline.clock()
+        some = np.sort(rng.choice(n, enough(n, budget), replace=False))
+        part = task.part(some)
+        held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
+        trial = Trial(find, X[some], part, held[0], gamma, budget, team, rng)
+        found = deadline.clock()
+        trial.solve(wish.C or 1.0, FINE, deadline.aside())
+        took = np.array([deadline.clock() - begun, deadline.clock() - found])
+        return tuple(np.maximum(took * len(held), 1e-9))
+
+    budget = min(wanted, SMALLEST_BUDGET)
+    took, solved = seconds(budget) if deadline.left > 0.0 else (math.inf, math.inf)
+    while budget < wanted:
+        more = min(2 * budget, wanted)
+        larger = more / budget * enough(n, more) / enough(n, budget)
+        if deadline.left < WHOLE * larger * took:
+            break
+        budget, (took, solved) = more, seconds(more)
+    few = enough(n, budget)
+    rows = max(few, int(few * deadline.left / (SOLVED * solved)))
+    if rows > n // 2:
+        rows = n  # a copy of most of them would save little
+    else:
+        deadline.leave_out(f"all but {rows:,} of {n:,} rows")
+    if wish.budget is None:
+        return rows, None
+    if budget < wanted:
+        deadline.leave_out(f"all but {budget:,} of {wanted:,} centres")
+    return rows, budget
 
 
 def fit(
@@ -91,6 +206,7 @@ def fit(
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda text: None,
+    deadline: Deadline = ENDLESS,
 ) -> Machine:
     """Fit a machine.
 
@@ -108,14 +224,41 @@ def fit(
         Of everything random.
     announce
         Is told what was done.
+    deadline
+        When it has to be done.
     """
-    begun = time.perf_counter()
-    choice = choose(find, X, task, wish, start, rng, announce)
+    with blas_in_one_thread, Team(wish.n_jobs) as team:
+        return _fit(find, X, task, wish, start, rng, announce, team, deadline)
+
+
+def _fit(
+    find: Finder,
+    X: Any,
+    task: Task,
+    wish: Wish,
+    start: float,
+    rng: np.random.Generator,
+    announce: Callable[[str], None],
+    team: Team,
+    deadline: Deadline,
+) -> Machine:
+    if deadline.is_set:
+        rows, budget = affordable(find, X, task, wish, start, team, deadline)
+        wish = wish._replace(budget=budget)
+        if rows < len(task.y):
+            some = np.sort(rng.choice(len(task.y), rows, replace=False))
+            X, task = X[some], task.part(some)
+    choice = choose(
+        *(find, X, task, wish, start, rng, announce),
+        *(team, deadline.share(SEARCH)),
+    )
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
+    if deadline.is_set:
+        find = in_time(find, deadline)
     maker = Maker(
         *(find, X, task, held_out, choice, 1 if wish.C is not None else RISES),
-        *(wish.adapt, wish.n_jobs, int(rng.integers(2**32)), announce),
+        *(wish.adapt, team, int(rng.integers(2**32)), announce, deadline),
     )
 
     def with_budget(budget: int, relevance: np.ndarray) -> Machine:
@@ -129,20 +272,19 @@ def fit(
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []
     while True:
-        now = time.perf_counter()
+        now = deadline.clock()
         machine = with_budget(budget, relevance)
-        took = time.perf_counter() - now
+        took = deadline.clock() - now
         best = machine if best is None or machine.error < best.error else best
         relevance = best.relevance
         errors.append(best.error)
         budget *= 2
         # Twice the centres take two to four times as long.
         growth = min(max(took / before, 2.0), 4.0) if before else 3.0
-        ends = time.perf_counter() - begun + growth * took
         before = took
         if (
             (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
             or budget > min(LARGEST_BUDGET, len(task.y) // 2)
-            or (wish.time_limit is not None and ends > wish.time_limit)
+            or not deadline.allows(growth * took, f"budgets beyond {budget // 2:,}")
         ):
             return best

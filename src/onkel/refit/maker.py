@@ -1,13 +1,16 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.engine.threads import Team
 from onkel.refit.calibration import UNCALIBRATED, calibrate
+from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
-from onkel.refit.moves import Mover, Place, weighed
+from onkel.refit.moves import Mover, Place
 from onkel.refit.search import Choice, Finder, Trial
 
 # Step from one C to the next, once the centres are final, and how many.
@@ -27,6 +30,9 @@ MOST_COORDINATES, LARGEST = 2**20, 1e15
 # Mistakes of the rows held out that it takes to see that there are fewer.
 COUNTABLE = 10
 NOBODY = np.zeros(0, np.int64)
+# Share of the time left in which the first coefficients are to be found, and that in
+# which features are weighed with fewer centres.
+FIRST, WEIGHED = 0.4, 0.4
 
 
 class Machine(NamedTuple):
@@ -49,6 +55,7 @@ class _Solved(NamedTuple):
     scores: list[np.ndarray]  # of the rows held out
     C: float
     badness: float
+    took: float  # seconds
 
 
 class Maker:
@@ -68,10 +75,12 @@ class Maker:
         How many Cs are tried.
     adapt
         Whether centres move and features are weighed.
-    n_jobs, seed
+    team, seed
         Threads, and of everything random.
     announce
         Is told of every step.
+    deadline
+        When to be content with what was found.
     """
 
     def __init__(
@@ -83,13 +92,15 @@ class Maker:
         choice: Choice,
         rises: int,
         adapt: bool,
-        n_jobs: int,
+        team: Team,
         seed: int,
         announce: Callable[[str], None],
+        deadline: Deadline = ENDLESS,
     ) -> None:
         self.find, self.X, self.task, self.held_out = find, X, task, held_out
         self.choice, self.rises, self.adapt = choice, rises, adapt
-        self.n_jobs, self.seed, self.announce = n_jobs, seed, announce
+        self.team, self.seed, self.announce = team, seed, announce
+        self.deadline = deadline
 
     def weigh(self, budget: int) -> np.ndarray:
         """Weights of features to begin with: ones, unless centres are too many to move.
@@ -104,7 +115,9 @@ class Maker:
             few //= 2
         if few >= FEWEST_WEIGHING:
             rng = np.random.default_rng(self.seed)
-            _, relevance = self._best(few, relevance, rng)
+            hurried = copy.copy(self)
+            hurried.deadline = self.deadline.share(WEIGHED)
+            _, relevance = hurried._best(few, relevance, rng)
         return relevance
 
     def make(self, budget: int, relevance: np.ndarray) -> Machine:
@@ -122,10 +135,9 @@ class Maker:
             # The rows held out join; their kernel values are there already.
             final, start = best.trials[0], best.coefs[0]
         else:
-            rows = weighed(self.X, relevance)
-            final, start = self._trial(self.find, rows, NOBODY, budget, rng), None
+            final, start = self._trial(relevance, NOBODY, budget, rng), None
         final.solver.weight = self.task.weight
-        coef = final.solver.solve(best.C, start, FINE).coef
+        coef = final.solver.solve(best.C, start, FINE, deadline=self.deadline).coef
         return Machine(
             *(final.points, relevance, coef, self.choice.gamma, best.C, slopes, error)
         )
@@ -134,12 +146,9 @@ class Maker:
         self, budget: int, relevance: np.ndarray, rng: np.random.Generator
     ) -> tuple[_Solved, np.ndarray]:
         """Find centres, and all that the rows held out decide; also the weights."""
-        rows = weighed(self.X, relevance)
-        trials = [
-            self._trial(self.find, rows, held, budget, rng) for held in self.held_out
-        ]
+        trials = [self._trial(relevance, held, budget, rng) for held in self.held_out]
         if not trials:
-            return _Solved([], [], [], self.choice.C, np.inf), relevance
+            return _Solved([], [], [], self.choice.C, np.inf, 0.0), relevance
         best = self._rising(trials)
         if len(trials) == 1 and self.adapt and self._can_gain(best.scores[0]):
             return self._improved(best, relevance, rng)
@@ -147,26 +156,35 @@ class Maker:
 
     def _trial(
         self,
-        find: Finder,
-        rows: Any,
+        relevance: np.ndarray,
         held: np.ndarray,
         budget: int,
         rng: np.random.Generator,
+        points: np.ndarray | None = None,
     ) -> Trial:
-        gamma, n_jobs = self.choice.gamma, self.n_jobs
-        return Trial(find, rows, self.task, held, gamma, budget, n_jobs, rng)
+        return Trial(
+            *(self.find, self.X, self.task, held, self.choice.gamma, budget),
+            *(self.team, rng, relevance, points),
+        )
 
-    def _solved(self, trials: list[Trial], C: float) -> _Solved:
-        scores = [trial.solve(C, FINE) for trial in trials]
+    def _solved(self, trials: list[Trial], C: float, deadline: Deadline) -> _Solved:
+        begun = deadline.clock()
+        scores = [
+            trial.solve(C, FINE, deadline.share(1.0 / (len(trials) - place)))
+            for place, trial in enumerate(trials)
+        ]
         judged = zip(scores, self.held_out, strict=True)
         badness = float(np.mean([self.task.badness(*each) for each in judged]))
-        return _Solved(trials, [trial.coef for trial in trials], scores, C, badness)
+        coefs, took = [trial.coef for trial in trials], deadline.clock() - begun
+        return _Solved(trials, coefs, scores, C, badness, took)
 
     def _rising(self, trials: list[Trial]) -> _Solved:
         """Solve for larger and larger Cs, as long as that is better."""
-        best = self._solved(trials, self.choice.C)
-        for _ in range(self.rises - 1):
-            found = self._solved(trials, RISE * best.C)
+        best = self._solved(trials, self.choice.C, self.deadline.share(FIRST))
+        before_the_last = self.deadline.earlier(best.took)
+        larger = range(self.rises - 1)
+        for _ in before_the_last.each(larger, "larger values of C", best.took):
+            found = self._solved(trials, RISE * best.C, before_the_last)
             if found.badness >= best.badness:
                 break
             best = found
@@ -195,23 +213,28 @@ class Maker:
         (trial,), (coef,), held = best.trials, best.coefs, self.held_out[0]
         assert coef is not None
         place = Place(trial.points / relevance, relevance, coef)
-        moved = self._moved(place, best.C, rng)
+        # To be solved anew takes as long as the first time, and so may the last time.
+        moved = self._moved(place, best.C, rng, self.deadline.earlier(2.0 * best.took))
         if moved is None:
             return best, relevance
+        trial.solver.values.forget()  # or there would be those of both places
         points = moved.points * moved.relevance
-        rows = weighed(self.X, moved.relevance)
-        again = self._trial(lambda *given: points, rows, held, len(points), rng)
+        again = self._trial(moved.relevance, held, len(points), rng, points)
         again.coef = moved.coef
-        found = self._solved([again], best.C)
+        found = self._solved([again], best.C, self.deadline.earlier(best.took))
         if found.badness < best.badness:
             return found, moved.relevance
         return best, relevance
 
-    def _moved(self, place: Place, C: float, rng: np.random.Generator) -> Place | None:
+    def _moved(
+        self, place: Place, C: float, rng: np.random.Generator, deadline: Deadline
+    ) -> Place | None:
         """Move centres with a sample of the rows; None if that does not help."""
         task, held, centres = self.task, self.held_out[0], len(place.points)
         count = self._rows_to_move(centres)
-        if not count or abs(self.X).max() > LARGEST:
+        if not count or max(self.X.max(), -self.X.min()) > LARGEST:
+            return None
+        if not deadline.allows(0.0, "moves of the centres"):
             return None
         learnt = np.ones(len(task.y), bool)
         learnt[held] = False
@@ -225,7 +248,7 @@ class Maker:
             self.X[rows],
             part._replace(weight=part.weight * (there / count)),
             *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
-            *(self.n_jobs, rng),
+            *(self.team, rng, deadline),
         )
 
         def tell(step: int, badness: float) -> None:

@@ -17,6 +17,7 @@ solver cost. What it gains on its own rows it may lose on others: the rows held 
 after how many steps to stop.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ import scipy.sparse
 
 from onkel import kernels
 from onkel.engine.objective import differentiate
+from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
 from onkel.refit.solver import Solver, sloping
 from onkel.refit.values import Values
@@ -49,23 +52,6 @@ class Place(NamedTuple):
     points: np.ndarray  # shape (centres, features), of features that all count 1
     relevance: np.ndarray  # shape (features,)
     coef: np.ndarray  # shape (outputs, centres)
-
-
-def weighed(X: Any, relevance: np.ndarray) -> Any:
-    """Rows whose features count as much as is said.
-
-    Examples
-    --------
-    >>> weighed(np.ones((1, 2)), np.array([1.0, 3.0]))
-    array([[1., 3.]])
-    """
-    if (relevance == 1.0).all():
-        return X
-    if not scipy.sparse.issparse(X):
-        return X * relevance.astype(X.dtype)
-    out = X.copy()
-    out.data *= relevance[X.indices].astype(X.dtype)
-    return out
 
 
 class _Sums:
@@ -94,8 +80,10 @@ class Mover:
         Those that are held out, at least one.
     gamma, C
         Of the problem.
-    n_jobs, rng
+    team, rng
         Threads, and of whatever the solver draws.
+    deadline
+        When to be content with where they are.
     """
 
     def __init__(
@@ -105,12 +93,14 @@ class Mover:
         held: np.ndarray,
         gamma: float,
         C: float,
-        n_jobs: int,
+        team: Team,
         rng: np.random.Generator,
+        deadline: Deadline = ENDLESS,
     ) -> None:
         self.X, self.task, self.held = X, task, held
         self.kernel, self.C = kernels.make("rbf", gamma, 1, 0.0), C
-        self.n_jobs, self.rng = n_jobs, rng
+        self.team, self.rng = team, rng
+        self.deadline, self.hurry = deadline, deadline.aside()
         self.weight = task.weight.copy()
         self.weight[held] = 0.0
         # Of the objective: that of a row, whatever their number.
@@ -128,6 +118,13 @@ class Mover:
         Returns the best place, and the badness of those rows at the start and after
         every step; `tell` gets each.
         """
+        with blas_in_one_thread:
+            return self._run(place, steps, tell)
+
+    def _run(
+        self, place: Place, steps: int, tell: Callable[[int, float], None]
+    ) -> tuple[Place, list[float]]:
+        begun = self.deadline.clock()
         self.ridge = self._ridge(place)
         value, *_ = self._visit(place)
         best, path = self._here, [self._badness]
@@ -138,11 +135,18 @@ class Mover:
         # Points in units of the kernel's width: then that of the features is nothing
         # to L-BFGS, which begins as if the objective were as steep in every direction.
         narrow = math.sqrt(self.kernel.gamma)  # one over the width
+        visit = self.deadline.clock() - begun
 
         def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal visit
+            done = f"centres moved {len(path) - 1} times only, of {steps} at most"
+            if not self.deadline.allows(visit, done):
+                raise StopIteration  # ends the descent, as it does from `look`
+            begun = self.deadline.clock()
             relevance, points = np.exp(at[:features]), at[features:] / narrow
             here = Place(points.reshape(shape), relevance, self._here.coef)
             value, by_relevance, by_points = self._visit(here)
+            visit = max(visit, self.deadline.clock() - begun)
             return value, np.concatenate([by_relevance, by_points.ravel() / narrow])
 
         def look(at: np.ndarray) -> None:
@@ -158,21 +162,21 @@ class Mover:
         start = np.concatenate([np.log(place.relevance), narrow * place.points.ravel()])
         most = np.full(len(start), np.inf)
         most[:features] = math.log(FARTHEST)
-        scipy.optimize.minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=scipy.optimize.Bounds(-most, most),
-            callback=look,
-            options={"maxiter": steps, "maxfun": 2 * steps},
-        )
+        with contextlib.suppress(StopIteration):
+            scipy.optimize.minimize(
+                objective,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=scipy.optimize.Bounds(-most, most),
+                callback=look,
+                options={"maxiter": steps, "maxfun": 2 * steps},
+            )
         return best, path
 
     def _values(self, place: Place) -> Values:
-        rows = weighed(self.X, place.relevance)
-        points = place.points * place.relevance
-        return Values(self.kernel, rows, points, self.n_jobs)
+        points, relevance = place.points * place.relevance, place.relevance
+        return Values(self.kernel, self.X, points, self.team, relevance=relevance)
 
     def _ridge(self, place: Place) -> float:
         def task(part: slice, known: np.ndarray, total: list[float]) -> None:
@@ -188,7 +192,7 @@ class Mover:
             *(values, task.loss, task.y, self.weight, task.outputs, self.rng),
             self.ridge,
         )
-        found = solver.solve(self.C, place.coef, EXACT, ITERATIONS)
+        found = solver.solve(self.C, place.coef, EXACT, ITERATIONS, self.hurry)
         self._here = place._replace(coef=found.coef)
         self._badness = task.badness(found.scores[self.held], self.held)
         slopes, curvatures = np.empty_like(found.scores), np.empty(len(task.y))

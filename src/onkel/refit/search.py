@@ -13,9 +13,11 @@ import numpy as np
 import scipy.sparse
 
 from onkel import kernels
+from onkel.engine.threads import Team
+from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
 from onkel.refit.solver import Solver
-from onkel.refit.values import Values
+from onkel.refit.values import Values, weighed
 
 # Where a search looks for C; it stops when two in a row are worse than the best.
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -27,6 +29,8 @@ CAUTION = 0.03
 FARTHEST = 4.0**6
 # How exactly a trial is solved.
 ROUGH = 3e-3
+# What there is no time for.
+LATE = "some values of gamma"
 
 # Finds centres: rows, task, gamma, budget -> points.
 Finder = Callable[[Any, Task, float, int], np.ndarray]
@@ -41,7 +45,7 @@ class Choice(NamedTuple):
 
 
 class Trial:
-    """One gamma, with part of the rows held out."""
+    """One gamma, with part of the rows held out; finds centres, if none are given."""
 
     def __init__(
         self,
@@ -51,23 +55,30 @@ class Trial:
         held: np.ndarray,
         gamma: float,
         budget: int,
-        n_jobs: int,
+        team: Team,
         rng: np.random.Generator,
+        relevance: np.ndarray | None = None,
+        points: np.ndarray | None = None,
     ) -> None:
         self.task, self.held = task, held
         learnt = np.ones(len(task.y), bool)
         learnt[held] = False
-        points = find(X[learnt], task.part(learnt), gamma, budget)
-        self.points = points if len(points) else _dense(X[:1])
-        values = Values(kernels.make("rbf", gamma, 1, 0.0), X, self.points, n_jobs)
+        if points is None:
+            rows = weighed(X[learnt], relevance)
+            points = find(rows, task.part(learnt), gamma, budget)
+        self.points = points if len(points) else _dense(weighed(X[:1], relevance))
+        kernel = kernels.make("rbf", gamma, 1, 0.0)
+        values = Values(kernel, X, self.points, team, relevance=relevance)
         # Rows without weight change nothing, and get their scores on the way.
         weight = np.where(learnt, task.weight, 0.0)
         self.solver = Solver(values, task.loss, task.y, weight, task.outputs, rng)
         self.coef: np.ndarray | None = None
 
-    def solve(self, C: float, tol: float = ROUGH) -> np.ndarray:
+    def solve(
+        self, C: float, tol: float = ROUGH, deadline: Deadline = ENDLESS
+    ) -> np.ndarray:
         """Go on to another C; returns the scores of the rows held out."""
-        found = self.solver.solve(C, self.coef, tol)
+        found = self.solver.solve(C, self.coef, tol, deadline=deadline)
         self.coef = found.coef
         return found.scores[self.held]
 
@@ -119,7 +130,7 @@ def climb(judge: Callable[[float], float], start: float) -> float:
     best = min((best, best * 2.0, best / 2.0), key=judged)
     low, middle, high = (judged(gamma) for gamma in (best / 2.0, best, best * 2.0))
     bend = low - 2.0 * middle + high
-    if bend <= 0.0:
+    if not 0.0 < bend < math.inf:
         return best
     return best * 2.0 ** min(max(0.5 * (low - high) / bend, -1.0), 1.0)
 
@@ -139,10 +150,12 @@ class Search:
         Centres of a trial.
     Cs
         Path of Cs, rising.
-    n_jobs, seed
+    team, seed
         Threads, and of everything random.
     announce
         Is told of every trial.
+    deadline
+        When to be content with what was tried.
     """
 
     def __init__(
@@ -153,18 +166,27 @@ class Search:
         held_out: list[np.ndarray],
         budget: int,
         Cs: tuple[float, ...],
-        n_jobs: int,
+        team: Team,
         seed: int,
-        announce: Callable[[str], None],
+        announce: Callable[[str], None] = lambda text: None,
+        deadline: Deadline = ENDLESS,
     ) -> None:
-        self.announce = announce
+        self.announce, self.deadline, self.longest = announce, deadline, 0.0
         self.find, self.X, self.task, self.held_out = find, X, task, held_out
-        self.budget, self.Cs, self.n_jobs, self.seed = budget, Cs, n_jobs, seed
+        self.budget, self.Cs, self.team, self.seed = budget, Cs, team, seed
         self.tried: dict[float, Choice] = {}
 
+    @property
+    def work(self) -> int:
+        """Kernel values of a trial."""
+        return len(self.held_out) * len(self.task.y) * self.budget
+
     def judge(self, gamma: float) -> float:
-        """Badness of a gamma, with its best C."""
+        """Badness of a gamma, with its best C; of one too late, infinite."""
         if gamma not in self.tried:
+            if not self.deadline.allows(self.longest, LATE):
+                return math.inf
+            begun = self.deadline.clock()
             trials = [
                 Trial(
                     self.find,
@@ -173,7 +195,7 @@ class Search:
                     held,
                     gamma,
                     self.budget,
-                    self.n_jobs,
+                    self.team,
                     np.random.default_rng(self.seed),
                 )
                 for held in self.held_out
@@ -181,10 +203,13 @@ class Search:
             badness, C = along_the_path(trials, self.Cs)
             self.tried[gamma] = Choice(gamma, C, badness)
             self.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
+            self.longest = max(self.longest, self.deadline.clock() - begun)
         return self.tried[gamma].badness
 
-    def run(self, start: float) -> Choice:
+    def run(self, start: Choice) -> Choice:
         """Climb from a start; returns the best, with the C of the best trial."""
-        gamma = climb(self.judge, start)
+        gamma = climb(self.judge, start.gamma)
+        if not self.tried:
+            return start
         best = min(self.tried.values(), key=lambda tried: tried.badness)
         return best._replace(gamma=gamma)

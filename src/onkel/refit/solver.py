@@ -27,9 +27,10 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import ssyrk
 
-from onkel.engine.learner import blas
 from onkel.engine.objective import differentiate
+from onkel.engine.threads import blas_in_one_thread
 from onkel.losses import Loss, smoothness
+from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.values import Values
 
 # Rows for each centre of which the preconditioner is made, and the fewest.
@@ -41,6 +42,8 @@ MANY = 3
 NUGGET = 1e-5
 # Share of the mean diagonal, what single precision loses of a sum.
 LIFT = 1e-6
+# Share of the time left, if there is an end to it, in which that has to be done.
+SHARE = 0.3
 # Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 10
 # Share of a step below which it is given up.
@@ -50,6 +53,10 @@ FEW_SLOPES = 0.4
 # A new preconditioner, if this share of all curvature has changed place; or that, if it
 # takes fewer than so many products for each row, which is less than a few passes take.
 CHANGED, CHANGED_A_LITTLE, CHEAP = 0.2, 0.02, 50
+
+
+# What there is no time for.
+LATE = "the last steps to the best coefficients"
 
 
 class Point(NamedTuple):
@@ -101,7 +108,8 @@ class Solver:
         self.values, self.loss, self.outputs, self.rng = values, loss, outputs, rng
         self.y, self.weight = y, weight
         points = values.points.astype(np.float64)
-        gram = Values(values.kernel, points, points, 1, 0).exact(points)
+        with blas_in_one_thread:
+            gram = Values(values.kernel, points, points, values.team, 0).exact(points)
         self.nugget = NUGGET * float(gram.diagonal().mean()) + ridge
         gram[np.diag_indices_from(gram)] += self.nugget
         self.gram = gram
@@ -113,19 +121,21 @@ class Solver:
         coef: np.ndarray | None = None,
         tol: float = 1e-4,
         max_iter: int = 100,
+        deadline: Deadline = ENDLESS,
     ) -> Point:
         """Minimise; `coef` is where to begin.
 
-        It stops when a step lowers the objective by less than the share `tol`.
+        It stops when a step lowers the objective by less than the share `tol`, or when
+        there is no time for another; the first, which is one of Newton's, it takes.
         """
         if coef is None:
-            coef = self._begin(C, tol)
+            coef = self._begin(C, tol, deadline.share(SHARE).aside())
         # Far from the origin kernel values are noise, and steps anything: not taken.
         quiet = np.errstate(over="ignore", invalid="ignore")
-        with blas().limit(limits=self.values.n_jobs), quiet:
-            return self._descend(C, coef, tol, max_iter)
+        with blas_in_one_thread, quiet:
+            return self._descend(C, coef, tol, max_iter, deadline)
 
-    def _begin(self, C: float, tol: float) -> np.ndarray:
+    def _begin(self, C: float, tol: float, deadline: Deadline) -> np.ndarray:
         """Coefficients to begin with: of many rows, those that suit some of them."""
         rows = np.flatnonzero(self.weight)
         some = self._sampled()
@@ -136,16 +146,24 @@ class Solver:
         smaller = copy.copy(self)
         values = self.values
         smaller.values = Values(
-            values.kernel, values.X[rows], values.points, values.n_jobs
+            *(values.kernel, values.X[rows], values.points, values.team),
+            relevance=values.relevance,
         )
         smaller.y, smaller.weight = self.y[rows], share * self.weight[rows]
-        return smaller.solve(C, None, tol).coef
+        return smaller.solve(C, None, tol, deadline=deadline).coef
 
-    def _descend(self, C: float, coef: np.ndarray, tol: float, max_iter: int) -> Point:
+    def _descend(
+        self,
+        C: float,
+        coef: np.ndarray,
+        tol: float,
+        max_iter: int,
+        deadline: Deadline,
+    ) -> Point:
         here = self._visit(coef, C)
         factor, made_at = self._preconditioner(here.curvatures), here.curvatures
         steps: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
-        for _ in range(max_iter):
+        for _ in deadline.each(range(max_iter), LATE, least=1):
             moved = np.abs(here.curvatures - made_at).sum()
             if moved > self._patience(here.curvatures) * here.curvatures.sum():
                 factor, made_at = self._preconditioner(here.curvatures), here.curvatures

@@ -6,23 +6,47 @@ out over threads.
 """
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from onkel.engine import block
-from onkel.engine.learner import blas, norms_of, order_for, rows_of
-from onkel.engine.threads import Team
+from onkel.engine.learner import norms_of, order_for, rows_of
+from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.kernels import Kernel, Kind
 
-# Kernel values that are kept, 1 GiB of them.
-KEPT = 2**28
+# Kernel values that are kept: 384 MiB of them, or twice what the rows take in single
+# precision, if that is more, but not more than 1 GiB.
+KEPT, KEPT_OF_ROWS, MOST_KEPT = 96 * 2**20, 2, 2**28
 # Kernel values of a tile: the second-level cache should hold most of them.
 TILE = 2**19
 FEWEST_ROWS = 64
 # A kernel value next to which 1 is all that single precision sees.
 NOTHING = np.float32(2.0**-24)
+
+
+def weighed(X: Any, relevance: np.ndarray | None) -> Any:
+    """Rows whose features count as much as is said.
+
+    Examples
+    --------
+    >>> weighed(np.ones((1, 2)), np.array([1.0, 3.0]))
+    array([[1., 3.]])
+    """
+    if relevance is None or (relevance == 1.0).all():
+        return X
+    if not scipy.sparse.issparse(X):
+        return X * relevance.astype(X.dtype)
+    out = X.copy()
+    out.data *= relevance[X.indices].astype(X.dtype)
+    return out
+
+
+def room_for(X: Any) -> int:
+    """Most kernel values to keep beside such rows."""
+    entries = X.nnz if scipy.sparse.issparse(X) else X.size
+    return min(max(KEPT, KEPT_OF_ROWS * int(entries)), MOST_KEPT)
 
 
 class Values:
@@ -32,23 +56,38 @@ class Values:
     ----------
     kernel, X, points
         The kernel, the rows (dense or CSR), and the centres.
-    n_jobs
+    team
         Threads.
     kept
-        Most kernel values that are kept.
+        Most kernel values that are kept; None for as many as go with the rows.
+    relevance
+        How much the features of the rows count; those of the centres are weighed
+        already. A tile at a time, so that there is no second copy of the rows.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, points: np.ndarray, n_jobs: int, kept: int = KEPT
+        self,
+        kernel: Kernel,
+        X: Any,
+        points: np.ndarray,
+        team: Team,
+        kept: int | None = None,
+        relevance: np.ndarray | None = None,
     ) -> None:
-        self.kernel, self.X, self.n_jobs = kernel, X, n_jobs
+        self.kernel, self.X, self.team = kernel, X, team
+        self.relevance = relevance
         self.points = np.asarray(points, X.dtype, order=order_for(X))
         self.norms = norms_of(kernel, np.ascontiguousarray(self.points))
         self.rows = max(TILE // max(len(points), 1), FEWEST_ROWS)
+        kept = room_for(X) if kept is None else kept
         room = min(X.shape[0], kept // max(len(points), 1))
-        room -= 0 if room == X.shape[0] else room % self.rows
-        self._kept = np.empty((room, len(points)), np.float32)
-        self._known = np.zeros(-(-room // self.rows), bool)
+        self._room = room - (0 if room == X.shape[0] else room % self.rows)
+        self.forget()
+
+    def forget(self) -> None:
+        """Make room: whatever is asked for next is computed again."""
+        self._kept = np.empty((0, len(self.points)), np.float32)
+        self._known = np.zeros(-(-self._room // self.rows), bool)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -71,11 +110,12 @@ class Values:
     def tile(self, first: int) -> np.ndarray:
         """Values of the tile of rows that begins there."""
         last = min(first + self.rows, len(self))
-        if last > len(self._kept):
-            return self.of(self.X[first:last])
+        self._take_room()
+        if last > self._room:
+            return self.of(self._weighed(slice(first, last)))
         number = first // self.rows
         if not self._known[number]:
-            self._kept[first:last] = self.of(self.X[first:last])
+            self._kept[first:last] = self.of(self._weighed(slice(first, last)))
             self._known[number] = True
         return self._kept[first:last]
 
@@ -103,14 +143,22 @@ class Values:
                     some = rows[first : first + self.rows]
                     task(some, self._of_some(some), total)
 
-        with blas().limit(limits=1), ExitStack() as stack:
-            if self.n_jobs == 1 or len(starts) < self.n_jobs:
+        self._take_room()  # before there are several to do so
+        with blas_in_one_thread:
+            if len(starts) < self.team.size:
                 share((0, len(starts)))
             else:
-                stack.enter_context(Team(self.n_jobs)).share(len(starts), share)
+                self.team.share(len(starts), share)
         return [totals[key] for key in sorted(totals)]
 
+    def _take_room(self) -> None:
+        if len(self._kept) < self._room:
+            self._kept = np.empty((self._room, len(self.points)), np.float32)
+
     def _of_some(self, rows: np.ndarray) -> np.ndarray:
-        if self._known.all() and rows.max() < len(self._kept):
+        if self._known.all() and rows.max() < self._room:
             return self._kept[rows]
-        return self.of(self.X[rows])
+        return self.of(self._weighed(rows))
+
+    def _weighed(self, rows: Any) -> Any:
+        return weighed(self.X[rows], self.relevance)

@@ -1,0 +1,119 @@
+"""A deadline is kept, whatever comes in between, and says what it cost."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onkel import kernels, losses
+from onkel.engine.threads import Team
+from onkel.refit import machine as machine_module
+from onkel.refit.deadline import Deadline
+from onkel.refit.machine import Wish, fit
+from onkel.refit.maker import Machine
+from onkel.refit.solver import Solver
+from onkel.refit.values import Values
+from tests.unit.test_refit_machine import error, find, simulate
+
+ROWS = 7000
+
+
+class Clock:
+    """Time that passes as kernel values are visited, a million in a second."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made, each = Clock(), Values.each
+
+    def slow(self: Values, task: Any, new: Any = list, rows: Any = None) -> Any:
+        count = len(self) if rows is None else len(rows)
+        made.now += count * len(self.points) / 1e6
+        return each(self, task, new, rows)
+
+    monkeypatch.setattr(Values, "each", slow)
+    return made
+
+
+def fitted(wish: Wish, deadline: Deadline, rows: int = ROWS) -> Machine:
+    X, task = simulate(rows, "binary", 0)
+    rng = np.random.default_rng(0)
+    return fit(find, X, task, wish, 0.5, rng, deadline=deadline)
+
+
+@pytest.mark.parametrize("budget", [200, None])
+def test_it_is_kept_for_every_budget(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, budget: int | None
+) -> None:
+    monkeypatch.setattr(machine_module, "LARGEST_BUDGET", 250)
+    X, task = simulate(2000, "binary", 1)
+    wish = Wish(budget)
+    fitted(wish, Deadline(None, clock))
+    whole = clock.now
+    for limit in (2.0 * whole, 0.5 * whole, 0.2 * whole):
+        begun, deadline = clock.now, Deadline(limit, clock)
+        machine = fitted(wish, deadline)
+        assert clock.now - begun <= 1.2 * limit
+        assert limit > whole or deadline.left_out
+        assert error(machine, X, task) < 0.25
+
+
+def test_of_time_enough_nothing_is_left_out(clock: Clock) -> None:
+    deadline = Deadline(1e6, clock)
+    fitted(Wish(60), deadline)
+    assert deadline.left_out == []
+
+
+@pytest.mark.parametrize("rows", [5, 400, ROWS])
+@pytest.mark.parametrize("wish", [Wish(300), Wish(None), Wish(300, 0.5, 2.0)])
+def test_without_any_time_there_is_a_model(wish: Wish, rows: int) -> None:
+    deadline = Deadline(0.0)
+    machine = fitted(wish, deadline, rows)
+    X, task = simulate(2000, "binary", 1)
+    assert deadline.left_out
+    assert np.isfinite(machine.coef).all()
+    assert rows < 100 or error(machine, X, task) < 0.25
+    assert wish.gamma is None or (machine.gamma, machine.C) == (wish.gamma, wish.C)
+
+
+def test_a_solver_takes_one_step_at_least(clock: Clock) -> None:
+    X, task = simulate(500, "binary", 0)
+    kernel = kernels.make("rbf", 0.5, 1, 0.0)
+    values = Values(kernel, X, X[:20], Team(1))
+    loss, rng = losses.make("squared_hinge"), np.random.default_rng(0)
+    solver = Solver(values, loss, task.y, task.weight, 1, rng)
+    whole = solver.solve(1.0)
+    passes = solver.passes
+    deadline = Deadline(0.0, clock)
+    short = solver.solve(1.0, deadline=deadline)
+    assert solver.passes - passes < passes
+    assert 0.0 < short.objective - whole.objective < 0.5 * whole.objective
+    assert deadline.left_out
+
+
+def test_items_are_yielded_while_there_is_time_for_one_more() -> None:
+    clock = Clock()
+    deadline = Deadline(10.0, clock)
+    done = []
+    for item in deadline.each([1.0, 2.0, 4.0, 1.0], "some"):
+        clock.now += item
+        done.append(item)
+    assert done == [1.0, 2.0, 4.0]
+    assert deadline.left_out == ["some"]
+    assert list(deadline.each("abc", "others", takes=4.0, least=2)) == ["a", "b"]
+
+
+def test_a_share_and_an_earlier_one_note_together() -> None:
+    clock = Clock()
+    deadline = Deadline(10.0, clock)
+    assert (deadline.share(0.3).left, deadline.earlier(4.0).left) == (3.0, 6.0)
+    deadline.share(0.3).leave_out("this")
+    deadline.earlier(1.0).leave_out("this")
+    deadline.aside().leave_out("that")
+    assert deadline.left_out == ["this"]
