@@ -39,6 +39,22 @@ class Recipe(NamedTuple):
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
+def floats(state: Any) -> Iterator[np.ndarray]:
+    """Arrays of floating-point numbers in a NamedTuple, and fields of records."""
+    for array in state:
+        if not isinstance(array, np.ndarray):
+            continue
+        for part in [array[name] for name in array.dtype.names or ()] or [array]:
+            if part.dtype.kind == "f":
+                yield part
+
+
+def is_finite(numbers: Any) -> bool:
+    """Whether all are finite; looks at each only if their sum is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(numbers)) or np.isfinite(numbers).all())
+
+
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
@@ -193,6 +209,20 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
                 "Smaller steps help: a larger alpha or t0, a smaller eta0, ball=True, "
                 "or features and targets scaled to unit variance."
             ) from None
+        self._refuse_infinity(learner)
+
+    def _refuse_infinity(self, learner: Learner) -> None:
+        """Refuse what was learnt if it is not finite: it would never be again."""
+        head = learner.head
+        numbers = (head.factor, head.norm2, *floats(learner.model.average))
+        numbers += (learner.model.coef, *floats(learner.budget))
+        if not all(map(is_finite, numbers)):
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} overflowed in this call; "
+                "nothing was learnt from it. Smaller numbers help: features and "
+                "targets scaled to unit variance, a larger alpha or t0, or a smaller "
+                "eta0, C, degree or sample_weight."
+            )
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         """Begin anew and make max_iter passes."""
@@ -233,6 +263,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""
+        self._refuse_infinity(learner)
         self._learner = learner
         self._started_with = self._learning_parameters()
         self.n_iter_ = n_iter

@@ -102,7 +102,9 @@ class System:
     @property
     def size(self) -> int:
         """Centres and features."""
-        return self.model.model_size_ + getattr(self.model, "n_components", 0)
+        if hasattr(self.model, "n_components"):
+            return len(self.model.support_vectors_) + self.model.n_components
+        return self.model.model_size_
 
     @property
     def updates(self) -> int:
