@@ -387,9 +387,7 @@ class WeightedClassifier(OnlineClassifier):
         self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
     ) -> np.ndarray | None:
         known = self.classes_ if streaming and self._classes_given else None
-        return weights_of_rows(
-            self.class_weight, X, y, sample_weight, streaming, known
-        )
+        return weights_of_rows(self.class_weight, X, y, sample_weight, streaming, known)
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -9,7 +9,6 @@ there are no locks, as on Windows, its age has to tell.
 import contextlib
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +33,7 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with whole(folder / "a") as file:
     ...     _ = file.write(b"complete")
@@ -54,7 +54,10 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+            if fcntl is not None:  # as long as the lock says that we live
+                os.replace(name, path)
+        if fcntl is None:  # Windows renames no open file
+            os.replace(name, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
