@@ -91,7 +91,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     @property
     def model_size_(self) -> int:
-        """Number of centres."""
+        """Number of centres; explicit features, as FOGD's, are in `feature_coef_`."""
         return self._fitted().size
 
     @property

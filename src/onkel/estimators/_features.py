@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel.budget.linear import Linear
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._parameters import TEXTS
 from onkel.features import fourier
-from onkel.features.dispatch import width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.kernels import Kernel
@@ -62,13 +60,6 @@ class Featured(KernelEstimator):
         mapping = learner.model.mapping
         count = mapping.size // 2 if isinstance(mapping, Fourier) else 0
         return np.array(learner.model.points[:count], order="C")
-
-    @property
-    def model_size_(self) -> int:
-        """Number of centres; of a model that has none by design, of its features."""
-        if isinstance(self._fitted().budget, Linear):
-            return width(self._fitted().model.mapping)
-        return super().model_size_
 
     @property
     def feature_coef_(self) -> np.ndarray:

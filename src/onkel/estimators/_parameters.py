@@ -123,7 +123,8 @@ TEXTS = {
     "budget": "Most centres that the model may keep.",
     "class_weight": (
         'Weights of the classes, as a dict, or "balanced" (in fit only): inversely '
-        "proportional to their frequency."
+        "proportional to their frequency. A weight for a class that there is not is "
+        "refused; in a stream only if partial_fit is told the classes."
     ),
     "coef0": "Constant of the poly kernel.",
     "coverage": (

@@ -102,9 +102,7 @@ class System:
     @property
     def size(self) -> int:
         """Centres and features."""
-        if hasattr(self.model, "n_components"):
-            return len(self.model.support_vectors_) + self.model.n_components
-        return self.model.model_size_
+        return self.model.model_size_ + getattr(self.model, "n_components", 0)
 
     @property
     def updates(self) -> int:

@@ -324,9 +324,7 @@ def _text(model: Any) -> str:
 def _size(model: Any) -> int | None:
     if not hasattr(model, "model_size_"):
         return None
-    if hasattr(model, "n_components"):
-        return len(model.support_vectors_) + model.n_components
-    return int(model.model_size_)
+    return int(model.model_size_ + getattr(model, "n_components", 0))
 
 
 def measure(name: str, system: str, kind: str, gamma: float, own: Record) -> Record:
