@@ -39,20 +39,20 @@ class Recipe(NamedTuple):
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
-def floats(state: Any) -> Iterator[np.ndarray]:
-    """Arrays of floating-point numbers in a NamedTuple, and fields of records."""
+def is_finite(state: Any, outputs: int) -> bool:
+    """Whether ledgers, and what is shaped like coefficients, hold finite numbers."""
     for array in state:
         if not isinstance(array, np.ndarray):
             continue
-        for part in [array[name] for name in array.dtype.names or ()] or [array]:
-            if part.dtype.kind == "f":
-                yield part
-
-
-def is_finite(numbers: Any) -> bool:
-    """Whether all are finite; looks at each only if their sum is not."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(np.sum(numbers)) or np.isfinite(numbers).all())
+        parts = [array[name] for name in array.dtype.names or ()]
+        if array.ndim == 2 and len(array) == outputs:
+            parts = [array]
+        for part in parts:
+            # Their sum is quick to tell; it may overflow where none of them does.
+            if part.dtype.kind == "f" and not np.isfinite(part.sum()):
+                if not np.isfinite(part).all():
+                    return False
+    return True
 
 
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
@@ -213,10 +213,11 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _refuse_infinity(self, learner: Learner) -> None:
         """Refuse what was learnt if it is not finite: it would never be again."""
-        head = learner.head
-        numbers = (head.factor, head.norm2, *floats(learner.model.average))
-        numbers += (learner.model.coef, *floats(learner.budget))
-        if not all(map(is_finite, numbers)):
+        model = learner.model
+        states = (model.head, model.coef), model.average, learner.budget
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = all(is_finite(state, len(model.coef)) for state in states)
+        if not finite:
             raise ValueError(
                 f"The coefficients of {type(self).__name__} overflowed in this call; "
                 "nothing was learnt from it. Smaller numbers help: features and "

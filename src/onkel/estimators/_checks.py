@@ -19,7 +19,7 @@ from onkel import kernels
 from onkel._version import __version__
 from onkel.estimators._distances import squared_distances, variance
 from onkel.estimators._entries import (
-    locate_target,
+    located,
     plain_targets,
     refuse_broken,
     refuse_culprit,
@@ -158,7 +158,7 @@ class CheckedEstimator(BaseEstimator, ABC):
                 )
         except (ValueError, TypeError, OverflowError) as error:
             if str(error).startswith("Input y contains"):
-                raise ValueError(locate_target(str(error), y)) from error
+                raise ValueError(located(str(error), y)) from error
             refuse_culprit(error, X)
         if options.get("y_numeric") and checked[1].dtype.kind in "iuf":
             refuse_large_targets(checked[1])

@@ -30,6 +30,8 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas' NA is neither equal to itself nor not
         return True
+    except ValueError:  # several values in the place of one
+        return False
 
 
 def _nature(value: Any) -> tuple[str, str] | None:
@@ -49,8 +51,10 @@ def _nature(value: Any) -> tuple[str, str] | None:
     return None
 
 
-def _is_time(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "") in ("m", "M")
+def _kinds(X: Any) -> list[str]:
+    """Kinds of the columns of a table, or the one kind of an array."""
+    types = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    return [getattr(dtype, "kind", "O") for dtype in types]
 
 
 def column_name(X: Any, column: int) -> str:
@@ -64,16 +68,14 @@ def column_name(X: Any, column: int) -> str:
 
 def refuse_odd_columns(X: Any) -> None:
     """Refuse times, which would pass for numbers, and records."""
-    dtypes = getattr(X, "dtypes", None) if hasattr(X, "columns") else None
-    kinds = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
-    for column, dtype in enumerate(kinds):
-        if _is_time(dtype):
+    for column, kind in enumerate(_kinds(X)):
+        if kind in "mM":
             where = ""
-            if dtypes is not None:
+            if hasattr(X, "columns"):
                 where = f" in column {column}{column_name(X, column)}"
-            raise ValueError(f"Input X holds times{where}, {dtype}. {TIME}")
-        if getattr(dtype, "kind", "") == "V":
-            raise ValueError(f"Input X holds records, {dtype}: give columns of numbers")
+            raise ValueError(f"Input X holds times{where}. {TIME}")
+        if kind == "V":
+            raise ValueError("Input X holds records: give columns of numbers")
 
 
 def refuse_broken(X: Any) -> None:
@@ -141,7 +143,7 @@ def _entries(X: Any) -> Iterator[tuple[int, int, Any]]:
 
 def refuse_culprit(error: Exception, X: Any) -> NoReturn:
     """Say where in X what cannot be a number is; if all can, what the error says."""
-    if not scipy.sparse.issparse(X):
+    if not scipy.sparse.issparse(X) and not set(_kinds(X)) <= set("biuf"):
         for row, column, value in _entries(X):
             # NaN is a number, and refused by those who know what comes of it.
             nature = None if isinstance(value, float) else _nature(value)
@@ -150,6 +152,8 @@ def refuse_culprit(error: Exception, X: Any) -> NoReturn:
                 raise EntryError(
                     f"Input X contains {nature[0]} in {where}. {nature[1]} ({error})"
                 ) from error
+    if isinstance(error, ValueError):
+        raise error
     raise EntryError(str(error)) from error
 
 
@@ -199,12 +203,10 @@ def _refuse_mixture(y: np.ndarray) -> None:
         raise ValueError(f"{problem}. It is in row {row}.")
 
 
-def locate_target(message: str, y: Any) -> str:
-    """Add to scikit-learn's message where in y the culprit is."""
-    if message.startswith("Input y contains"):
-        row = int(np.flatnonzero(~np.isfinite(np.asarray(y, np.float64)))[0])
-        return f"{message} It is in row {row}."
-    return message
+def located(message: str, y: Any) -> str:
+    """Add to scikit-learn's message where in y the number that is not finite is."""
+    row = int(np.flatnonzero(~np.isfinite(np.asarray(y, np.float64)))[0])
+    return f"{message} It is in row {row}."
 
 
 def refuse_large_targets(y: np.ndarray) -> None:
