@@ -133,11 +133,13 @@ def _candidates(order: Any, mark: Any, all_marked: bool, norm: float) -> Candida
     if highest < 0:
         return Candidates(highest, nobody, nobody)
     single = order.itemsize == 4
-    halvings = 127 - (highest >> 23) if single else 1023 - (highest >> 52)
+    exponent = highest >> 23 if single else highest >> 52
+    halvings = (127 if single else 1023) - exponent
     # Squared norms of the row, and of a centre at that distance from it, times gamma.
     error = ULPS * (1.0 + 3.0 * norm + 2.0 * halvings)
     lowest = order.dtype.type(0)
-    if error < MOST_ULPS:
+    # Beside the smallest normal number one value is 0 and the next is not.
+    if error < MOST_ULPS and exponent > 1:
         lowest = max(lowest, order.dtype.type(highest - order.dtype.type(error)))
     first, last = size, nobody
     for j in range(len(order)):

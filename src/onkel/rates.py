@@ -61,8 +61,9 @@ def base(rate: Rate, t: int) -> float:
     """Part of the scale that has a closed form."""
     if rate.kind == Kind.PEGASOS:
         shifted = t + rate.t0
-        # Before the first row the model is empty, and its scale of no consequence.
-        return 1.0 / (rate.alpha * shifted) if shifted > 0.0 else 0.0
+        # Before the first row the model is empty, and its scale of no consequence; but
+        # an average adds it up, so that it must not dwarf the scales of later rows.
+        return 1.0 / (rate.alpha * shifted) if shifted >= 1.0 else 0.0
     return 1.0
 
 

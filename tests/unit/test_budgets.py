@@ -437,6 +437,16 @@ def test_the_shrinkage_is_the_largest_that_is_allowed(
     assert phi <= largest + 1e-4
 
 
+@pytest.mark.parametrize("mu", [-1e300, -1e18, -1.0, 0.4, 1e18, 1e300])
+@pytest.mark.parametrize("Q", [-1e300, -1e18, 0.0, 5.0, 1e18])
+def test_a_shrinkage_is_a_factor_whatever_rounding_made_of_the_damage(
+    mu: float, Q: float
+) -> None:
+    # Kernel values of large features leave nothing right in the sum of the damages.
+    for sig in (1e-100, 1e-3, 1.0):
+        assert 0.0 < forget.shrinkage(sig, mu, Q, 7) <= 1.0
+
+
 def test_a_shrinkage_that_is_not_needed_is_one() -> None:
     assert forget.shrinkage(0.1, 1.0, 0.0, 50) == 1.0
 

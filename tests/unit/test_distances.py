@@ -1,7 +1,7 @@
 """The nearest centre and the cell of a row, against the definitions.
 
 Everything runs as plain Python. Kernel values are made as the engine makes them, and
-once more as compiled code leaves them, whose exponential does not fall below a floor.
+once more as compiled code leaves them, whose exponential ends at 0 before they do.
 """
 
 import math
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel import distances, kernels, reads
+from onkel.compiled import ordered
 from onkel.distances import (
     face,
     hash_of_cell,
@@ -34,8 +35,8 @@ FEW = settings(
     suppress_health_check=list(HealthCheck),
 )
 SEEDS = st.integers(0, 10_000)
-# The smallest exponent of compiled code, by precision.
-FLOOR = {np.dtype(np.float32): -87.0, np.dtype(np.float64): -708.0}
+# Where the exponential of compiled code ends, by precision.
+END = {np.dtype(np.float32): -87.68, np.dtype(np.float64): -708.74}
 FORMS = (
     pytest.param(np.float64, "dense", id="f64-dense"),
     pytest.param(np.float64, "csr", id="f64-csr"),
@@ -115,8 +116,7 @@ def faced(
     with np.errstate(under="ignore", over="ignore"):
         fill(similarity, block, 0, (0, count), model, slots, work)
     if clamped and kernel in ("rbf", "laplacian"):
-        lowest = math.exp(FLOOR[np.dtype(dtype)])
-        np.maximum(work.kernel, dtype(lowest), out=work.kernel)
+        work.kernel[work.kernel < math.exp(END[np.dtype(dtype)])] = 0
     ahead = look_ahead(similarity, block, 0, count, slots, work)
     return Faced(model, ahead, points.astype(np.float64), rows.astype(np.float64))
 
@@ -288,6 +288,20 @@ def test_values_that_say_nothing_do_not_decide(dtype: Any, form: str) -> None:
             )
             assert len(np.unique(made.ahead.kernel[0])) == 1
             assert made.nearest(0, marks(5)) == (3, 6.25)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_value_that_has_just_not_underflowed_does_not_decide(dtype: Any) -> None:
+    # Its neighbour may be 0 for a difference in the last digit of the exponent.
+    smallest = np.finfo(dtype).smallest_normal
+    mark = np.zeros(3, np.int32)
+    for value in (0.0, smallest / 2, smallest):
+        values = np.array([0.0, value, 0.0], dtype)
+        found = distances._candidates(ordered(values), mark, True, 1.0)
+        assert (found.first, found.last) == (0, 2) and found.lowest == 0
+    values = np.array([0.0, 64 * smallest, 0.0], dtype)
+    found = distances._candidates(ordered(values), mark, True, 1.0)
+    assert (found.first, found.last) == (1, 1)
 
 
 def test_values_whose_digits_are_lost_do_not_decide() -> None:

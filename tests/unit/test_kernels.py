@@ -134,9 +134,20 @@ def test_the_exponential_of_zero_is_one_and_nothing_is_larger(dtype: Any) -> Non
 
 
 @every_range
-def test_below_the_range_the_exponential_is_as_good_as_zero(dtype: Any) -> None:
+def test_below_the_range_the_exponential_is_zero(dtype: Any) -> None:
     lowest, _ = RANGES[dtype]
     v = np.array([lowest - 1, 2 * lowest, -1e30, np.finfo(dtype).min, -np.inf], dtype)
-    out = exponentials(v)
-    assert (out >= 0.0).all()
-    assert (out <= np.exp(dtype(lowest)) * dtype(1.01)).all()
+    assert (exponentials(v) == 0.0).all()
+    assert np.isnan(exponentials(np.full(3, np.nan, dtype))).all()
+
+
+@every_range
+def test_the_exponential_ends_with_the_normal_numbers(dtype: Any) -> None:
+    # Among the denormal ones it is right, or 0.
+    smallest = np.log(np.finfo(dtype).smallest_normal)
+    v = np.linspace(smallest - 20, smallest + 1, 10_001).astype(dtype)
+    out, wanted = exponentials(v), np.exp(v.astype(np.longdouble))
+    right = np.abs(out - wanted) <= 1e-6 * wanted
+    assert right[v > smallest + 1e-4].all()
+    assert (right | (out == 0.0))[out < np.finfo(dtype).smallest_normal].mean() > 0.99
+    assert (out[v < smallest - 0.4] == 0.0).all()

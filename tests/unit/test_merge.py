@@ -347,3 +347,9 @@ def test_merging_two_centres_keeps_all_that_is_kept(
             assert found == [labels[k] for k in order]
         bench.look_ahead(t)
         check_kept(bench, t)
+
+
+def test_coefficients_whose_squares_underflow_bound_nothing() -> None:
+    # In single precision those of 1e-30 do; 0/0 is no place in the table.
+    for p, q, r in ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)):
+        assert merge.lower_bound(merge.table(), p, q, r, 0.5) == 0.0

@@ -49,6 +49,9 @@ def test_before_the_first_row_the_scale_is_a_number() -> None:
     assert rates.base(rates.pegasos(0.3), 0) == 0.0
     assert rates.base(rates.pegasos(0.5, t0=4.0), 0) == 0.5
     assert rates.base(rates.constant(0.4, 0.1), 0) == 1.0
+    # An average adds it up: it must be nothing beside the scales of later rows.
+    assert rates.base(rates.pegasos(0.3, t0=1e-300), 0) == 0.0
+    assert rates.base(rates.pegasos(0.5, t0=1e-300), 1) == 2.0
 
 
 def test_without_regularisation_nothing_shrinks() -> None:

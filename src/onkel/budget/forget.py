@@ -6,6 +6,9 @@ mu = y_r f'(x_r). phi is the largest number in (0, 1] that keeps the running sum
 Q of the damages at or below (15/32) M after M mistakes: the root of
 A phi^2 + B phi + C = 0 written so that it neither cancels nor exceeds 1.
 
+Before a mistake Q <= (15/32) (M - 1), so that C <= -15/32 and there is a root. Where
+kernel values are huge, rounding may push Q beyond: then C is the least it can be.
+
 No Gram matrix is needed for f'(x_r). Centres leave in the order in which they came, so
 all others were inserted after r, and the scores "of what came later" are complete.
 """
@@ -18,6 +21,9 @@ import numpy as np
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
 from onkel.expansion import LookAhead, Model, Update, insert, replace, rescale
+
+# Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
+ALLOWANCE, LEAST = 15.0 / 32.0, 0.4
 
 LEDGER = np.dtype(
     [("damage", np.float64), ("mistakes", np.int64), ("oldest", np.int64)], align=True
@@ -54,10 +60,16 @@ def shrinkage(sig: float, mu: float, damage: float, mistakes: int) -> float:
     """
     a = sig * sig - 2.0 * sig * mu
     b = 2.0 * sig
-    c = damage - 15.0 / 32.0 * mistakes
+    c = damage - ALLOWANCE * mistakes
+    if c > -LEAST:
+        c = -ALLOWANCE
     if a + b + c <= 0.0:
         return 1.0
-    return -2.0 * c / (b + math.sqrt(b * b - 4.0 * a * c))
+    # a + b + c > 0 > c, so that what is below the root is positive up to rounding.
+    root = math.sqrt(max(b * b - 4.0 * a * c, 0.0))
+    if root == math.inf:
+        root = 2.0 * math.sqrt(a) * math.sqrt(-c)
+    return -2.0 * c / (b + root)
 
 
 @absorbs(Forget)

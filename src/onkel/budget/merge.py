@@ -153,7 +153,8 @@ def table() -> np.ndarray:
 def interpolated(table: Any, mu: float, kappa: float) -> float:
     """Read the table at mu >= 1/2."""
     a, b = (2.0 * mu - 1.0) * CELLS, kappa * CELLS
-    i, j = min(int(a), CELLS - 1), min(int(b), CELLS - 1)
+    # From below, too: whatever rounding makes of its arguments, this reads the table.
+    i, j = max(min(int(a), CELLS - 1), 0), max(min(int(b), CELLS - 1), 0)
     p, q = a - i, b - j
     left = table[i, j] + p * (table[i + 1, j] - table[i, j])
     right = table[i, j + 1] + p * (table[i + 1, j + 1] - table[i, j + 1])
@@ -176,6 +177,8 @@ def lower_bound(table: Any, p: float, q: float, r: float, kappa: float) -> float
     between q = 0 and parallel rows, q = sqrt(p r). At q = 0 it is the loss of one
     output with coefficients p, r and kappa^2, in disguise.
     """
+    if p == 0.0 or r == 0.0:  # squares that underflowed bound nothing
+        return 0.0
     one, other = math.sqrt(p), math.sqrt(r)
     kappa = min(kappa, 1.0)
     parallel = _parallel(table, one, other, kappa)
@@ -288,10 +291,10 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
     else:
         least = _outline_of_rows(model, ahead.table, m, values, bound)
     best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
-    if least == np.inf:
+    if not least < np.inf:
         return best
     first = 0
-    while bound[first] > least:
+    while first < size - 1 and bound[first] > least:
         first += 1
     for k in range(-1, size):
         # The most promising first: hardly any other is then worth a closer look.

@@ -17,7 +17,7 @@ from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
 from onkel.compiled import inner
-from onkel.engine.block import score_row
+from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, add, drop, foresee, insert
 from onkel.kernels import Kernel
@@ -206,10 +206,11 @@ def walk(
     rng: Any,
 ) -> int:
     """Visit the rows of a block; return how many could be learnt."""
-    head = model.head[0]
+    head, limit = model.head[0], largest_score(model.coef)
     for t in range(len(visits)):
         i = visits[t]
-        if not score_row(model, ahead, t, 1.0, f, scores[t]):
+        small = score_row(model, ahead, t, 1.0, f, scores[t])
+        if not (small and ahead.diag[t] < limit):
             return t
         head.t += 1
         tick(model.average, model.coef, head.count, 1.0)

@@ -58,7 +58,8 @@ def walk(
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
-    It stops before a row whose score or update is close to infinite.
+    It stops before a row whose score or update is close to infinite, or whose kernel
+    value with itself is: such a row would be no centre to compute with.
     """
     head, limit = model.head[0], largest_score(model.coef)
     for t in range(len(y)):
@@ -71,7 +72,7 @@ def walk(
         weight = propose(
             plan.step, plan.loss, verdict, step, ahead.diag[t], sample_weight[t]
         )
-        small &= abs(weight) * base(plan.rate, now) < limit
+        small &= abs(weight) * base(plan.rate, now) < limit and ahead.diag[t] < limit
         weight /= factor
         if not (small and abs(weight) < limit):
             return t

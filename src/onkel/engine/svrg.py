@@ -378,7 +378,7 @@ def walk(
     limit = largest_score(model.coef)
     longest = limit / max(plan.rate.eta0, 1.0)
     for t in range(len(y)):
-        small = True
+        small = ahead.diag[t] < limit
         for o in range(outputs):
             values = ahead.kernel[t, : head.count]
             f[o], then[o] = _two_scores(model.coef[o], memory.checkpoint[o], values)

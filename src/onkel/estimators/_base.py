@@ -42,6 +42,22 @@ class Recipe(NamedTuple):
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
+def is_finite(state: Any, outputs: int) -> bool:
+    """Whether ledgers, and what is shaped like coefficients, hold finite numbers."""
+    for array in state:
+        if not isinstance(array, np.ndarray):
+            continue
+        parts = [array[name] for name in array.dtype.names or ()]
+        if array.ndim == 2 and len(array) == outputs:
+            parts = [array]
+        for part in parts:
+            # Their sum is quick to tell; it may overflow where none of them does.
+            if part.dtype.kind == "f" and not np.isfinite(part.sum()):
+                if not np.isfinite(part).all():
+                    return False
+    return True
+
+
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
@@ -83,7 +99,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     @property
     def model_size_(self) -> int:
-        """Number of centres."""
+        """Number of centres; explicit features, as FOGD's, are in `feature_coef_`."""
         return self._fitted().size
 
     @property
@@ -233,6 +249,21 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
                 "Smaller steps help: a larger alpha or t0, a smaller eta0, ball=True, "
                 "or features and targets scaled to unit variance."
             ) from None
+        self._refuse_infinity(learner)
+
+    def _refuse_infinity(self, learner: Learner) -> None:
+        """Refuse what was learnt if it is not finite: it would never be again."""
+        model = learner.model
+        states = (model.head, model.coef), model.average, learner.budget
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = all(is_finite(state, len(model.coef)) for state in states)
+        if not finite:
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} overflowed in this call; "
+                "nothing was learnt from it. Smaller numbers help: features and "
+                "targets scaled to unit variance, a larger alpha or t0, or a smaller "
+                "eta0, C, degree or sample_weight."
+            )
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         """Begin anew and make max_iter passes."""
@@ -274,6 +305,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""
+        self._refuse_infinity(learner)
         self._learner, self._beginning = learner, None
         self._started_with = self._learning_parameters()
         self.n_iter_ = n_iter

@@ -19,6 +19,14 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from onkel import kernels
 from onkel._version import __version__
 from onkel.estimators._distances import squared_distances, variance
+from onkel.estimators._entries import (
+    located,
+    plain_targets,
+    refuse_broken,
+    refuse_culprit,
+    refuse_large_targets,
+    refuse_odd_columns,
+)
 from onkel.kernels import Kernel
 
 
@@ -50,22 +58,6 @@ def largest_entry(dtype: Any, features: int) -> float:
     return math.sqrt(float(np.finfo(dtype).max) / features) / 4
 
 
-def located(message: str, X: Any, y: Any) -> str:
-    """Add to scikit-learn's message where in X or y the culprit is."""
-    if message.startswith("Input y contains"):
-        row = int(np.flatnonzero(~np.isfinite(np.asarray(y, np.float64)))[0])
-        return f"{message} It is in row {row}."
-    if message.startswith("could not convert string to float"):
-        for (row, column), value in np.ndenumerate(np.asarray(X, object)):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return (
-                    f"Input X contains text, {value!r}, in row {row}, column {column}."
-                )
-    return message
-
-
 @functools.cache
 def _names_of_parameters(cls: type) -> list[str]:
     """Names of a system's parameters: scikit-learn reads the signature each time."""
@@ -79,6 +71,25 @@ class CheckedEstimator(BaseEstimator, ABC):
     def _get_param_names(cls) -> list[str]:
         return _names_of_parameters(cls)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters as they were given, whatever they are read as.
+
+        Parameters
+        ----------
+        deep : bool
+            For pipelines: no parameter is an estimator.
+
+        Returns
+        -------
+        parameters
+            Their values by their names.
+        """
+        given = vars(self)
+        return {
+            name: given[name] if name in given else getattr(self, name)
+            for name in self._get_param_names()
+        }
+
     def _check_parameters(self) -> None:
         """Refuse bad values; a stream of single rows would feel it each time."""
         values = self.get_params(deep=False)
@@ -87,6 +98,14 @@ class CheckedEstimator(BaseEstimator, ABC):
             value is not checked[name] for name, value in values.items()
         ):
             self._validate_params()
+            for name in values:
+                try:
+                    getattr(self, name)
+                except OverflowError:
+                    raise ValueError(
+                        f"{name} of {type(self).__name__} is too large for a "
+                        "floating-point number"
+                    ) from None
             self._checked_parameters = values
 
     # ---- one that learns, many that predict
@@ -129,6 +148,13 @@ class CheckedEstimator(BaseEstimator, ABC):
         """Check X, or X and y, against each other and against what was fitted."""
         reset = options.pop("reset", False)
         dtype = [np.float64, np.float32] if reset else self._dtype
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        refuse_odd_columns(X)
+        if scipy.sparse.issparse(X):
+            refuse_broken(X)
+        if not isinstance(y, str):
+            y = plain_targets(y)
         try:
             # A cast to single precision may give infinity, which is refused below.
             with np.errstate(over="ignore"):
@@ -142,8 +168,12 @@ class CheckedEstimator(BaseEstimator, ABC):
                     ensure_all_finite=False,
                     **options,
                 )
-        except ValueError as error:
-            raise ValueError(located(str(error), X, y)) from error
+        except (ValueError, TypeError, OverflowError) as error:
+            if str(error).startswith("Input y contains"):
+                raise ValueError(located(str(error), y)) from error
+            refuse_culprit(error, X)
+        if options.get("y_numeric") and checked[1].dtype.kind in "iuf":
+            refuse_large_targets(checked[1])
         X = checked[0] if isinstance(checked, tuple) else checked
         if scipy.sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
@@ -210,6 +240,8 @@ class CheckedEstimator(BaseEstimator, ABC):
             seed = seed.randint(2**32, size=4, dtype=np.uint32)
         elif seed is np.random:
             seed = None
+        elif seed is not None:
+            seed = int(seed)
         children = np.random.SeedSequence(seed).spawn(3)
         return [np.random.default_rng(child) for child in children]
 

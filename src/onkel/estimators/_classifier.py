@@ -40,10 +40,42 @@ def refuse_targets_of_regression(y: np.ndarray) -> None:
     check_classification_targets(y)
 
 
+def plain(label: Any) -> Any:
+    """Return a label as Python's text or number, as messages show it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def refuse_strange_weights(class_weight: dict, classes: list, known: bool) -> None:
+    """Refuse weights of classes that there are not, while others have none.
+
+    The rule is scikit-learn's: where all classes have weights, as when a fold lacks a
+    class, some may be idle. Unless all classes are known another may yet come; but text
+    will not turn up among numbers.
+    """
+    given = [plain(label) for label in class_weight]
+    strange = [label for label in given if label not in classes]
+    if not known:
+        text = isinstance(classes[0], str)
+        strange = [label for label in strange if isinstance(label, str) != text]
+    if strange and set(classes) - set(given):
+        raise ValueError(
+            f"class_weight has a weight for {strange[0]!r}, which is not among the "
+            f"classes, {classes}"
+        )
+
+
 def weights_of_rows(
-    class_weight: Any, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    class_weight: Any,
+    X: Any,
+    y: np.ndarray,
+    sample_weight: Any,
+    streaming: bool,
+    classes: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """Weights of the rows times those of their classes, None for all alike."""
+    """Weights of the rows times those of their classes, None for all alike.
+
+    `classes` are all there are; None if more may come.
+    """
     if class_weight is None and sample_weight is None:
         return None
     weight = checked_weights(sample_weight, X, streaming)
@@ -62,6 +94,8 @@ def weights_of_rows(
                     "class_weight must hold finite numbers >= 0, got "
                     f"{factor!r} for class {label!r}"
                 )
+        seen = [plain(label) for label in (labels if classes is None else classes)]
+        refuse_strange_weights(class_weight, seen, classes is not None or not streaming)
         of_label = [float(class_weight.get(label, 1)) for label in labels]
         weight *= np.array(of_label)[index]
     return weight
@@ -125,8 +159,8 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
             draft._classes_given = True
             if len(draft.classes_) < 2:
                 raise ValueError(
-                    f"y has one class only, {draft.classes_[0]!r}; a classifier needs "
-                    "at least two. In a stream, use partial_fit."
+                    f"y has one class only, {plain(draft.classes_[0])!r}; a classifier "
+                    "needs at least two. In a stream, use partial_fit."
                 )
             targets = encode(y, draft.classes_)
             draft._fit(X, targets, weight, outputs_for(draft.classes_))
@@ -253,8 +287,9 @@ class OnlineClassifier(LabelClassifier, StreamEstimator):
             known = y[:1] if classes is None else classes
         if isinstance(known[0], str) != isinstance(y[0], str):
             raise ValueError(
-                f"y holds {y.dtype} labels like {y[0]!r} where the classes are "
-                f"{known.dtype} like {known[0]!r}: text and numbers cannot be mixed"
+                f"y holds {y.dtype} labels like {plain(y[0])!r} where the classes are "
+                f"{known.dtype} like {plain(known[0])!r}: text and numbers cannot be "
+                "mixed"
             )
         if first:
             self._classes_given = classes is not None
@@ -351,7 +386,8 @@ class WeightedClassifier(OnlineClassifier):
     def _weight(
         self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
     ) -> np.ndarray | None:
-        return weights_of_rows(self.class_weight, X, y, sample_weight, streaming)
+        known = self.classes_ if streaming and self._classes_given else None
+        return weights_of_rows(self.class_weight, X, y, sample_weight, streaming, known)
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from onkel.engine.block import kernel_values, largest_score
 from onkel.engine.learner import norms_of
 from onkel.engine.mapper import Mapper
+from onkel.estimators._entries import narrow
 from onkel.features import nystrom
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel
@@ -40,6 +41,8 @@ def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray
         seed = int(rng.integers(2**31))
         if X.shape[0] > KMEANS_ROWS * count:
             X = X[np.sort(rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False))]
+        if scipy.sparse.issparse(X):
+            X = narrow(X)
         means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
         with warnings.catch_warnings():
             # Of fewer distinct rows than landmarks: then there are fewer landmarks.

@@ -1,4 +1,9 @@
-"""The parameters that systems share: their ranges and their documentation, once."""
+"""The parameters that systems share: their ranges and their documentation, once.
+
+What a user gives as a number may be numpy's, whose arithmetic is another: 255 + 1 is 0
+in uint8. So a numeric parameter is kept as it was given, for `get_params` and `clone`,
+and read, as in `self.budget`, as Python's int or float (`Plain`).
+"""
 
 import inspect
 from collections.abc import Iterable, Mapping
@@ -18,6 +23,8 @@ FROM_ONE = Interval(Integral, 1, 2**62, closed="both")
 FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
 # Most of what is allocated at once.
 MILLION = 10**6
+# A power takes as many products; beyond this it is 0, 1 or infinite anyway.
+HIGHEST_DEGREE = 1000
 
 RANGES: dict[str, list[Any]] = {
     "C": [POSITIVE],
@@ -34,7 +41,7 @@ RANGES: dict[str, list[Any]] = {
     "coef0": [NOT_NEGATIVE],
     "coverage": [StrOptions({"sphere", "box", "grid"})],
     "coverage_radius": [StrOptions({"auto"}), POSITIVE],
-    "degree": [FROM_ONE],
+    "degree": [Interval(Integral, 1, HIGHEST_DEGREE, closed="both")],
     "epsilon": [NOT_NEGATIVE],
     "eta0": [POSITIVE],
     "features": [StrOptions({"fourier", "orthogonal"})],
@@ -116,7 +123,8 @@ TEXTS = {
     "budget": "Most centres that the model may keep.",
     "class_weight": (
         'Weights of the classes, as a dict, or "balanced" (in fit only): inversely '
-        "proportional to their frequency."
+        "proportional to their frequency. A weight for a class that there is not is "
+        "refused; in a stream only if partial_fit is told the classes."
     ),
     "coef0": "Constant of the poly kernel.",
     "coverage": (
@@ -251,6 +259,48 @@ TEXTS = {
 }
 
 
+class Plain:
+    """A parameter that is read as Python's number, whatever kind of number it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel import RBPClassifier
+    >>> model = RBPClassifier(budget=np.uint8(255))
+    >>> model.budget + 1, model.get_params()["budget"]
+    (256, np.uint8(255))
+    """
+
+    def __init__(self, name: str, kind: type) -> None:
+        self.name, self.kind = name, kind
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self
+        try:
+            value = vars(estimator)[self.name]
+        except KeyError:
+            raise AttributeError(
+                f"{owner.__name__!r} object has no attribute {self.name!r}"
+            ) from None
+        return self.read(value)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        vars(estimator)[self.name] = value
+
+    def read(self, value: Any) -> Any:
+        """Return the number; what is none, or of a wrong kind, is left as it is."""
+        if isinstance(value, Integral if self.kind is int else Real):
+            return self.kind(value)
+        return value
+
+
+def kind_of(allowed: list[Any]) -> type | None:
+    """Python's type for the numbers of a range, None if there are none in it."""
+    kinds = {entry.type for entry in allowed if isinstance(entry, Interval)}
+    return None if not kinds else int if kinds == {Integral} else float
+
+
 def one_of(names: Iterable[str]) -> list[Any]:
     """Range of a parameter that takes one of some names."""
     return [StrOptions(set(names))]
@@ -275,7 +325,12 @@ def system(texts: Mapping[str, str] = TEXTS, **ranges: list[Any]) -> Any:
     def decorate(cls: C) -> C:
         parameters = dict(inspect.signature(cls.__init__).parameters)  # type: ignore[misc]
         del parameters["self"]
-        cls._parameter_constraints = constraints(parameters, **ranges)  # type: ignore[attr-defined]
+        allowed = constraints(parameters, **ranges)
+        cls._parameter_constraints = allowed  # type: ignore[attr-defined]
+        for name in parameters:
+            kind = kind_of(allowed[name])
+            if kind is not None:
+                setattr(cls, name, Plain(name, kind))
         lines = ["", "Parameters", "----------"]
         for name, parameter in parameters.items():
             lines += [f"{name} : default={parameter.default!r}", f"    {texts[name]}"]
