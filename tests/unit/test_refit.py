@@ -192,6 +192,21 @@ def test_calibration_of_perfectly_separated_scores_is_finite(
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
+def test_calibration_of_a_rare_class_keeps_it_rare(outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.full((3000, outputs), -1.0)
+    scores[:, 0] = 1.0 if outputs > 1 else -1.0
+    scores += 0.05 * rng.normal(size=scores.shape)
+    y = np.full(3000, 0.0 if outputs > 1 else -1.0)
+    y[:30] = 1.0
+    odds = log_odds(scores, calibrate(task_of(y, outputs), scores))
+    rare = softmax(odds, axis=1)[:, 1:] if outputs > 1 else expit(odds)
+    chances = rare.sum(axis=1)
+    # Nothing tells them apart: one in a hundred, for all rows.
+    assert 0.007 < chances.mean() < 0.013
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
 def test_calibration_keeps_the_order_when_scores_say_the_opposite(outputs: int) -> None:
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(500, outputs))

@@ -53,9 +53,9 @@ def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
     weight = task.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.
-    sure = (counts + 1.0) / (counts + classes)
+    # It is its own class that says how much: the others may be rare.
+    sure = (truth @ ((counts + 1.0) / (counts + classes)))[:, np.newaxis]
     target = np.where(truth > 0.0, sure, (1.0 - sure) / (classes - 1))
-    target /= target.sum(axis=1, keepdims=True)
     known = pieces(scores)
 
     def lost(slopes: np.ndarray) -> tuple[float, np.ndarray]:
