@@ -4,7 +4,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -15,6 +14,7 @@ from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._distances import SOME_ROWS
 from onkel.estimators._progress import with_callbacks
+from onkel.refit.calibration import chances, log_chances
 
 
 def outputs_for(classes: np.ndarray) -> int:
@@ -355,7 +355,7 @@ class WeightedClassifier(OnlineClassifier):
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    return estimator.loss == "log_loss"
+    return bool(estimator._has_probabilities())
 
 
 class LossClassifier(WeightedClassifier):
@@ -375,13 +375,33 @@ class LossClassifier(WeightedClassifier):
         probabilities of shape (n_samples, n_classes)
             expit of the score, or the softmax of the scores.
         """
+        odds = self._log_odds(X)
+        return np.ones_like(odds) if len(self.classes_) == 1 else chances(odds)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        logarithms of shape (n_samples, n_classes)
+            Finite, even where `predict_proba` rounds to 0.
+        """
+        odds = self._log_odds(X)
+        return np.zeros_like(odds) if len(self.classes_) == 1 else log_chances(odds)
+
+    def _has_probabilities(self) -> bool:
+        return bool(self.loss == "log_loss")
+
+    def _log_odds(self, X: Any) -> np.ndarray:
+        """Log-odds of the second of two classes; of more, up to a constant a row."""
         check_is_fitted(self)
-        scores = self._scores(X)
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        if len(self.classes_) == 1:
-            return np.ones_like(scores)
-        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+        return self._scores(X)
 
 
 class BatchClassifier(LabelClassifier):

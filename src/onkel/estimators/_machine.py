@@ -51,11 +51,16 @@ class KernelMachine(KernelEstimator):
 
     @property
     def held_out_score_(self) -> float:
-        """Accuracy, or R^2, on rows that were held out; the model's own estimate."""
-        return self._score_of(self.held_out_error_)
+        """Score on rows that were held out: the model's own estimate.
+
+        By `scoring`; without it accuracy, or R^2, as `score` finds them on rows of the
+        same kind. Rows count by their sample_weight there, never by class_weight.
+        """
+        scoring = self._started_with.get("scoring")
+        return self._score_of(self.held_out_error_, scoring)
 
     @abstractmethod
-    def _score_of(self, error: float) -> float:
+    def _score_of(self, error: float, scoring: str | None) -> float:
         """Score that an error on rows held out amounts to."""
 
     @property
@@ -110,6 +115,7 @@ class KernelMachine(KernelEstimator):
             found = self._found(X, y, weight, outputs, order, budget, stages.tell)
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t = len(y)
+        self._warn_of_overlooked(found)
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)
         first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
@@ -132,6 +138,13 @@ class KernelMachine(KernelEstimator):
     def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
         return Task(y, weight, outputs, self._smooth_loss(), self.is_regression)
 
+    def _judged(self, task: Task) -> Task:
+        """Say how models of a task are judged."""
+        return task
+
+    def _warn_of_overlooked(self, found: Machine) -> None:
+        """Say so if there are classes that are never predicted."""
+
     def _found(
         self,
         X: Any,
@@ -144,6 +157,7 @@ class KernelMachine(KernelEstimator):
     ) -> Machine:
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
+        task = self._judged(task)
         wish = Wish(
             budget,
             None if self.gamma == "auto" else float(self.gamma),
@@ -156,7 +170,7 @@ class KernelMachine(KernelEstimator):
         if self.scaler_ is not None:
             rows = rows.astype(np.float32)  # scaled, they need no more
         found = machine.fit(self._find, rows, task, wish, self._start, rng, tell)
-        self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
+        self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.stated
         self.relevance_ = found.relevance
         self._take_slopes(found.slopes)
         return found

@@ -30,15 +30,16 @@ make the fewest mistakes of all (docs/streaming.md: BPA-P beside BSGD); where no
 changes, the fixed learner has the weight.
 """
 
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onkel import losses
-from onkel.estimators._classifier import WeightedClassifier
+from onkel.estimators._checks import levels_to_the_caller
+from onkel.estimators._classifier import LossClassifier, weights_of_rows
 from onkel.estimators._machine import KernelMachine
 from onkel.estimators._parameters import FROM_ONE, POSITIVE, TEXTS, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
@@ -46,9 +47,13 @@ from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.losses import Loss
 from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
+from onkel.refit.maker import Machine
+from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, Measure, error_of
 
 # Rows that a re-fit needs, of two classes each.
 ENOUGH = 5
+# Share of the weight below which one of two classes is rare.
+RARE = 0.05
 # Beyond this nothing is left of the regulariser.
 LARGEST_C = 1e10
 AUTO = StrOptions({"auto"})
@@ -82,7 +87,22 @@ OWN: dict[str, Any] = {
             'Seconds that fit may take with budget="auto". None for no limit; with one '
             "the model depends on the clock."
         ),
+        "scoring": (
+            "Name of the scoring, one of scikit-learn's, by which rows held out judge "
+            "gamma, C, the centres and the budget, and which `held_out_score_` is. "
+            "None: mistakes, or squared errors, by the weights of the rows."
+        ),
         "verbose": "Whether to print what was found on the way.",
+    },
+}
+
+OWN_OF_CLASSES = OWN | {
+    "texts": OWN["texts"]
+    | {
+        "loss": (
+            'Name of the loss. "auto": log_loss if there are two classes and one has '
+            "less than 5 % of the weight, otherwise squared_hinge. `loss_` says which."
+        ),
     },
 }
 
@@ -98,9 +118,18 @@ def merged(
     return merging.support_vectors_
 
 
-@system(loss=one_of(("squared_hinge", "log_loss")), **OWN)
-class KernelClassifier(KernelMachine, WeightedClassifier):
+@system(
+    loss=one_of(("auto", "squared_hinge", "log_loss")),
+    scoring=[StrOptions(set(OF_CLASSES)), None],
+    **OWN_OF_CLASSES,
+)
+class KernelClassifier(KernelMachine, LossClassifier):
     """Kernel machine on a budget that finds its parameters itself.
+
+    Under class_weight `predict` and `predict_proba` are those of data in which classes
+    are as frequent as the weights make them, as in scikit-learn's classifiers: divide
+    each column by the weight of its class, and each row by its sum, for probabilities
+    of the data as they are. `held_out_score_` is that of the data as they are.
 
     Examples
     --------
@@ -116,7 +145,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         self,
         *,
         budget: int | str = 500,
-        loss: str = "squared_hinge",
+        loss: str = "auto",
         gamma: float | str = "auto",
         C: float | str = "auto",
         scale: bool = True,
@@ -124,6 +153,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         class_weight: dict | str | None = None,
         memory_size: int = 10_000,
         time_limit: float | None = None,
+        scoring: str | None = None,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -138,6 +168,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         self.class_weight = class_weight
         self.memory_size = memory_size
         self.time_limit = time_limit
+        self.scoring = scoring
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -156,25 +187,77 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         probabilities of shape (n_samples, n_classes)
             The likeliest class is the one that `predict` names.
         """
-        scores = self._scores(X)
-        if len(self.classes_) == 1:
-            return np.ones_like(scores)
+        return super().predict_proba(X)
+
+    def _has_probabilities(self) -> bool:
+        return True
+
+    def _log_odds(self, X: Any) -> np.ndarray:
+        scores = super()._log_odds(X)
         # What a stream mixes are log-odds already.
-        odds = scores
-        if self._quick is None:
-            odds = log_odds(scores, self.calibration_)
-        if odds.shape[1] > 1:
-            return softmax(odds, axis=1)
-        return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
+        if self._quick is not None or len(self.classes_) == 1:
+            return scores
+        return log_odds(scores, self.calibration_)
 
     def _smooth_loss(self) -> Loss:
-        return losses.make(self.loss)
+        return losses.make("squared_hinge" if self.loss == "auto" else self.loss)
+
+    def _judged(self, task: Task) -> Task:
+        if self.scoring in OF_TWO and task.outputs > 1:
+            raise ValueError(
+                f"scoring={self.scoring!r} is for two classes, and here are "
+                f"{task.outputs}: take scoring={OF_TWO[self.scoring]!r}"
+            )
+        measure = None if self.scoring is None else Measure(self.scoring)
+        task = task._replace(measure=measure, plain=self._plain(task))
+        self.loss_ = "squared_hinge" if self.loss == "auto" else self.loss
+        if self.loss == "auto" and self._is_rare(task):
+            self.loss_ = "log_loss"
+            task = task._replace(loss=losses.make("log_loss"))
+        return task
+
+    def _plain(self, task: Task) -> np.ndarray | None:
+        """Weights of the rows without those of their classes."""
+        if self.class_weight is None:
+            return None
+        index = task.index()
+        of_class = weights_of_rows(
+            self.class_weight, index[:, np.newaxis], self.classes_[index], None, False
+        )
+        # What rows of a class without weight weighed, nobody knows.
+        return np.divide(
+            task.weight, of_class, out=np.ones(len(index)), where=of_class > 0.0
+        )
+
+    def _is_rare(self, task: Task) -> bool:
+        """Whether one of two classes has little weight.
+
+        The squared hinge forgets rows once they are beyond the margin, and with them
+        what tells the rare ones from all others.
+        """
+        if task.outputs > 1:
+            return False
+        shares = np.bincount(task.index(), task.weight, 2) / task.weight.sum()
+        return bool(0.0 < shares.min() < RARE)
+
+    def _warn_of_overlooked(self, found: Machine) -> None:
+        if len(found.overlooked):
+            names = ", ".join(map(repr, self.classes_[found.overlooked].tolist()))
+            warnings.warn(
+                f"KernelClassifier predicted no row held out to be of class {names}, "
+                "though some are: rows of it are rare, or like those of others. If "
+                "they matter more, say so by class_weight, for example "
+                'class_weight="balanced", or choose parameters by '
+                'scoring="balanced_accuracy" or "average_precision"; predict_proba '
+                "says how likely they are in any case.",
+                stacklevel=levels_to_the_caller(),
+            )
 
     def _online_loss(self) -> Loss:
         return losses.make("hinge")
 
-    def _score_of(self, error: float) -> float:
-        return 1.0 - error
+    def _score_of(self, error: float, scoring: str | None) -> float:
+        return error_of(error, scoring or "accuracy")
 
     def _take_slopes(self, slopes: Any) -> None:
         self.calibration_ = slopes
@@ -212,7 +295,11 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         return kept
 
 
-@system(loss=one_of(("squared_error", "epsilon_insensitive")), **OWN)
+@system(
+    loss=one_of(("squared_error", "epsilon_insensitive")),
+    scoring=[StrOptions(set(OF_VALUES)), None],
+    **OWN,
+)
 class KernelRegressor(KernelMachine, WeightedRegressor):
     """Kernel machine on a budget for numbers, which finds its parameters itself.
 
@@ -241,6 +328,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         adapt: bool = True,
         memory_size: int = 10_000,
         time_limit: float | None = None,
+        scoring: str | None = None,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -255,6 +343,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         self.adapt = adapt
         self.memory_size = memory_size
         self.time_limit = time_limit
+        self.scoring = scoring
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -268,8 +357,16 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
     def _online_loss(self) -> Loss:
         return losses.make("epsilon_insensitive", self.epsilon)
 
-    def _score_of(self, error: float) -> float:
-        return 1.0 - error**2
+    def _score_of(self, error: float, scoring: str | None) -> float:
+        if scoring in (None, "r2"):
+            return 1.0 - error**2
+        return error_of(error, scoring) * self.target_scale_ ** OF_VALUES[scoring]
+
+    def _judged(self, task: Task) -> Task:
+        # The default is R^2.
+        if self.scoring in (None, "r2"):
+            return task
+        return task._replace(measure=Measure(self.scoring))
 
     def _scale_targets(self, y: np.ndarray) -> None:
         self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0

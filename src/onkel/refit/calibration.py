@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from onkel.refit.held_out import Task
 
@@ -45,11 +45,24 @@ def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return pieces(np.asarray(scores, np.float64)) @ slopes
 
 
+def chances(odds: np.ndarray) -> np.ndarray:
+    """Probabilities of the classes, of log-odds; shape (rows, classes)."""
+    if odds.shape[1] > 1:
+        return softmax(odds, axis=1)
+    return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
+
+
+def log_chances(odds: np.ndarray) -> np.ndarray:
+    """Logarithms of these: finite where the probabilities themselves are 0."""
+    if odds.shape[1] > 1:
+        return log_softmax(odds, axis=1)
+    return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
+
+
 def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
     """Slopes of g, from scores of rows that were held out."""
     classes = max(task.outputs, 2)
-    index = task.y if task.outputs > 1 else (task.y > 0.0)
-    truth = np.eye(classes)[index.astype(int)]
+    truth = np.eye(classes)[task.index()]
     weight = task.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.
