@@ -36,7 +36,7 @@ COUNTERS = ("t", "updates", "maintenance", "mistakes")
 QUICK = 0.8
 # Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
-# Rate at which the weights of the mixture learn, and the largest score they see.
+# Rate at which the weights of the mixture learn, and the largest margin they see.
 MIXING, LIMIT = 0.01, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
@@ -309,8 +309,13 @@ class KernelMachine(KernelEstimator):
         """Mix the scores of both learners; the weights learn from y."""
         out = np.empty((len(scores), scores.shape[2]))
         self.mixture_ = self.mixture_.copy()
-        mix(self._mixture_loss(), scores, y, self.mixture_, MIXING, LIMIT, out)
+        limit = self._largest_score()
+        mix(self._mixture_loss(), scores, y, self.mixture_, MIXING, limit, out)
         return out
+
+    def _largest_score(self) -> float:
+        """Return the largest score that the weights of the mixture see."""
+        return LIMIT
 
     def _refit_recent(self) -> None:
         """Fit a machine to the recent rows.

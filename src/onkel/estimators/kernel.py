@@ -38,6 +38,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onkel import losses
+from onkel.engine.learner import Learner
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier, weights_of_rows
 from onkel.estimators._machine import KernelMachine
@@ -54,6 +55,8 @@ from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, Measure, error_of
 ENOUGH = 5
 # Share of the weight below which one of two classes is rare.
 RARE = 0.05
+# Largest log-odds that a stream mixes: margins are far smaller than those of rare rows.
+LARGEST_LOG_ODDS = 8.0
 # Beyond this nothing is left of the regulariser.
 LARGEST_C = 1e10
 AUTO = StrOptions({"auto"})
@@ -100,8 +103,9 @@ OWN_OF_CLASSES = OWN | {
     "texts": OWN["texts"]
     | {
         "loss": (
-            'Name of the loss. "auto": log_loss if there are two classes and one has '
-            "less than 5 % of the weight, otherwise squared_hinge. `loss_` says which."
+            'Name of the loss. "auto": in fit, log_loss if there are two classes and '
+            "one has less than 5 % of the weight; otherwise squared_hinge. `loss_` "
+            "says which."
         ),
     },
 }
@@ -116,6 +120,16 @@ def merged(
     )
     merging.set_params(n_jobs=n_jobs)._fit(X, task.y, task.weight, task.outputs)
     return merging.support_vectors_
+
+
+def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
+    """Whether one of two classes has little weight.
+
+    The squared hinge forgets rows once they are beyond the margin, and with them what
+    tells the rare ones from all others.
+    """
+    share = float(np.average(is_second, weights=weight))
+    return 0.0 < min(share, 1.0 - share) < RARE
 
 
 @system(
@@ -199,8 +213,23 @@ class KernelClassifier(KernelMachine, LossClassifier):
             return scores
         return log_odds(scores, self.calibration_)
 
+    def _fit(self, X: Any, y: np.ndarray, weight: Any, outputs: int) -> None:
+        self._choose_loss(is_rare=outputs == 1 and _is_rare(y > 0.0, weight))
+        super()._fit(X, y, weight, outputs)
+
+    def _new_learner(
+        self, X: Any, outputs: int, n_rows: int | None
+    ) -> tuple[Learner, np.random.Generator]:
+        self._choose_loss(is_rare=False)
+        return super()._new_learner(X, outputs, n_rows)
+
+    def _choose_loss(self, is_rare: bool) -> None:
+        of_auto = "log_loss" if is_rare else "squared_hinge"
+        self.loss_ = of_auto if self.loss == "auto" else self.loss
+
     def _smooth_loss(self) -> Loss:
-        return losses.make("squared_hinge" if self.loss == "auto" else self.loss)
+        # A model of the version before has no choice.
+        return losses.make(self.__dict__.get("loss_", self.loss))
 
     def _judged(self, task: Task) -> Task:
         if self.scoring in OF_TWO and task.outputs > 1:
@@ -209,12 +238,7 @@ class KernelClassifier(KernelMachine, LossClassifier):
                 f"{task.outputs}: take scoring={OF_TWO[self.scoring]!r}"
             )
         measure = None if self.scoring is None else Measure(self.scoring)
-        task = task._replace(measure=measure, plain=self._plain(task))
-        self.loss_ = "squared_hinge" if self.loss == "auto" else self.loss
-        if self.loss == "auto" and self._is_rare(task):
-            self.loss_ = "log_loss"
-            task = task._replace(loss=losses.make("log_loss"))
-        return task
+        return task._replace(measure=measure, plain=self._plain(task))
 
     def _plain(self, task: Task) -> np.ndarray | None:
         """Weights of the rows without those of their classes."""
@@ -228,17 +252,6 @@ class KernelClassifier(KernelMachine, LossClassifier):
         return np.divide(
             task.weight, of_class, out=np.ones(len(index)), where=of_class > 0.0
         )
-
-    def _is_rare(self, task: Task) -> bool:
-        """Whether one of two classes has little weight.
-
-        The squared hinge forgets rows once they are beyond the margin, and with them
-        what tells the rare ones from all others.
-        """
-        if task.outputs > 1:
-            return False
-        shares = np.bincount(task.index(), task.weight, 2) / task.weight.sum()
-        return bool(0.0 < shares.min() < RARE)
 
     def _warn_of_overlooked(self, found: Machine) -> None:
         if len(found.overlooked):
@@ -281,6 +294,12 @@ class KernelClassifier(KernelMachine, LossClassifier):
 
     def _mixture_loss(self) -> Loss:
         return losses.make("log_loss")
+
+    def _largest_score(self) -> float:
+        # A model of the version before, without loss_, goes on as it did.
+        if self.__dict__.get("loss_") == "log_loss":
+            return LARGEST_LOG_ODDS
+        return super()._largest_score()
 
     def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
         if scores.shape[1] == 1:

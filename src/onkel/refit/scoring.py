@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
-from onkel.refit.calibration import calibrate, chances, log_odds
+from onkel.refit.calibration import UNCALIBRATED, calibrate, chances, log_odds
 from onkel.refit.held_out import Task, decided
 
 OF_CLASSES = (
@@ -21,6 +21,8 @@ OF_VALUES = {
     "neg_mean_squared_error": 2,
     "neg_root_mean_squared_error": 1,
 }
+# They are of probabilities; where they rank two classes, of any that rise with scores.
+CHANCES = ("average_precision", "roc_auc_ovr", "neg_log_loss")
 # They rank rows of one class above those of others, so that there must be both.
 RANKS = ("average_precision", "roc_auc", "roc_auc_ovr")
 # Of two classes, and their likes for more.
@@ -83,8 +85,11 @@ class Measure(NamedTuple):
             y, classes = task.index(), np.arange(max(task.outputs, 2))
             if self.name in RANKS and len(np.unique(y[weight > 0.0])) < len(classes):
                 return np.nan
-            has_chances = self.name == "neg_log_loss" or task.outputs > 1
-            model = _Classes(classes, calibrate(task, scores) if has_chances else None)
+            needs_chances = self.name in CHANCES and (
+                task.outputs > 1 or self.name == "neg_log_loss"
+            )
+            slopes = calibrate(task, scores) if needs_chances else UNCALIBRATED
+            model = _Classes(classes, slopes)
         if weight.sum() <= 0.0:
             weight = np.ones(len(y))
         with warnings.catch_warnings():
