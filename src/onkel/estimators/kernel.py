@@ -31,6 +31,7 @@ changes, the fixed learner has the weight.
 """
 
 import warnings
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -49,7 +50,7 @@ from onkel.losses import Loss
 from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
 from onkel.refit.maker import Machine
-from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, Measure, error_of
+from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, error, error_of
 
 # Rows that a re-fit needs, of two classes each.
 ENOUGH = 5
@@ -237,15 +238,15 @@ class KernelClassifier(KernelMachine, LossClassifier):
                 f"scoring={self.scoring!r} is for two classes, and here are "
                 f"{task.outputs}: take scoring={OF_TWO[self.scoring]!r}"
             )
-        measure = None if self.scoring is None else Measure(self.scoring)
+        measure = None if self.scoring is None else partial(error, self.scoring)
         return task._replace(measure=measure, plain=self._plain(task))
 
     def _plain(self, task: Task) -> np.ndarray | None:
         """Weights of the rows without those of their classes."""
         if self.class_weight is None:
             return None
-        index = task.index()
-        of_class = weights_of_rows(
+        index = task.labels()
+        of_class: Any = weights_of_rows(
             self.class_weight, index[:, np.newaxis], self.classes_[index], None, False
         )
         # What rows of a class without weight weighed, nobody knows.
@@ -385,7 +386,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         # The default is R^2.
         if self.scoring in (None, "r2"):
             return task
-        return task._replace(measure=Measure(self.scoring))
+        return task._replace(measure=partial(error, self.scoring))
 
     def _scale_targets(self, y: np.ndarray) -> None:
         self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0

@@ -62,7 +62,7 @@ def log_chances(odds: np.ndarray) -> np.ndarray:
 def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
     """Slopes of g, from scores of rows that were held out."""
     classes = max(task.outputs, 2)
-    truth = np.eye(classes)[task.index()]
+    truth = np.eye(classes)[task.labels()]
     weight = task.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.

@@ -49,7 +49,7 @@ class Task(NamedTuple):
         """Weights of the rows where they are counted, not learnt."""
         return self.weight if self.plain is None else self.plain
 
-    def index(self) -> np.ndarray:
+    def labels(self) -> np.ndarray:
         """Numbers of the classes."""
         return (self.y if self.outputs > 1 else self.y > 0.0).astype(int)
 
@@ -86,7 +86,7 @@ class Task(NamedTuple):
 
     def overlooked(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Numbers of the classes that have some of the rows, but are said of none."""
-        index = self.part(rows).index()[self.counted[rows] > 0.0]
+        index = self.part(rows).labels()[self.counted[rows] > 0.0]
         counts = np.bincount(index, minlength=max(self.outputs, 2))
         said = np.bincount(decided(scores), minlength=len(counts))
         return np.flatnonzero((counts >= SOME) & (said == 0))

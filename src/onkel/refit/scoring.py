@@ -1,7 +1,7 @@
 """Scoring: what rows held out say of a model, in scikit-learn's measures."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -72,28 +72,23 @@ def error_of(score: float, name: str) -> float:
     return -score if name.startswith("neg_") else 1.0 - score
 
 
-class Measure(NamedTuple):
-    """Error of scores by a scoring of scikit-learn's; NaN where it has no meaning."""
-
-    name: str
-
-    def __call__(self, task: Task, scores: np.ndarray) -> float:
-        """Error of the scores of all rows of a task."""
-        y, weight = task.y, task.counted
-        model: Any = _Values()
-        if not task.is_regression:
-            y, classes = task.index(), np.arange(max(task.outputs, 2))
-            if self.name in RANKS and len(np.unique(y[weight > 0.0])) < len(classes):
-                return np.nan
-            needs_chances = self.name in CHANCES and (
-                task.outputs > 1 or self.name == "neg_log_loss"
-            )
-            slopes = calibrate(task, scores) if needs_chances else UNCALIBRATED
-            model = _Classes(classes, slopes)
-        if weight.sum() <= 0.0:
-            weight = np.ones(len(y))
-        with warnings.catch_warnings():
-            # A class that is never predicted is told of once, at the end.
-            warnings.simplefilter("ignore")
-            score = get_scorer(self.name)(model, scores, y, sample_weight=weight)
-        return error_of(float(score), self.name)
+def error(name: str, task: Task, scores: np.ndarray) -> float:
+    """Error of the scores of all rows of a task; NaN where it has no meaning."""
+    if not np.isfinite(scores).all():
+        return np.nan
+    y, weight = task.y, task.counted
+    model: Any = _Values()
+    if not task.is_regression:
+        y, classes = task.labels(), np.arange(max(task.outputs, 2))
+        if name in RANKS and len(np.unique(y[weight > 0.0])) < len(classes):
+            return np.nan
+        needs_chances = name in CHANCES and (task.outputs > 1 or name == "neg_log_loss")
+        slopes = calibrate(task, scores) if needs_chances else UNCALIBRATED
+        model = _Classes(classes, slopes)
+    if weight.sum() <= 0.0:
+        weight = np.ones(len(y))
+    with warnings.catch_warnings():
+        # A class that is never predicted is told of once, at the end.
+        warnings.simplefilter("ignore")
+        score = get_scorer(name)(model, scores, y, sample_weight=weight)
+    return error_of(float(score), name)
