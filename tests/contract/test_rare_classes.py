@@ -92,7 +92,7 @@ def test_the_score_it_claims_is_that_of_the_scoring(classes: int) -> None:
     names = ["accuracy", "balanced_accuracy", "average_precision", "neg_log_loss"]
     names += ["f1", "roc_auc"] if classes == 2 else ["f1_macro", "roc_auc_ovr"]
     for name in [*names, "f1_weighted"]:
-        model = classifier(C="auto", scoring=name).fit(X[:1000], y[:1000])
+        model = classifier(scoring=name).fit(X[:1000], y[:1000])
         found = get_scorer(name)(model, X[1000:], y[1000:])
         assert model.held_out_score_ == pytest.approx(found, abs=0.08), name
 
@@ -106,15 +106,6 @@ def test_the_score_a_regressor_claims_is_that_of_the_scoring(name: str) -> None:
     model = onkel.KernelRegressor(**GIVEN, scoring=name).fit(X[:1000], y[:1000])
     found = get_scorer(name)(model, X[1000:], y[1000:])
     assert model.held_out_score_ == pytest.approx(found, rel=0.1)
-
-
-def test_parameters_are_judged_by_the_scoring() -> None:
-    X, y = rare(3000, 0.2)
-    best = {}
-    for name in ("accuracy", "neg_log_loss"):
-        model = classifier(gamma="auto", C="auto", scoring=name).fit(X[:1500], y[:1500])
-        best[name] = model.gamma_, model.C_
-    assert best["accuracy"] != best["neg_log_loss"]
 
 
 def test_a_scoring_that_does_not_fit_is_refused() -> None:

@@ -200,7 +200,8 @@ class KernelClassifier(KernelMachine, LossClassifier):
         Returns
         -------
         probabilities of shape (n_samples, n_classes)
-            The likeliest class is the one that `predict` names.
+            The likeliest class is the one that `predict` names. Under class_weight,
+            of data in which classes are as frequent as the weights make them.
         """
         return super().predict_proba(X)
 
