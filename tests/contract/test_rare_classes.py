@@ -51,8 +51,8 @@ def test_the_loss_is_chosen_by_the_rarest_of_two_classes() -> None:
 
 def test_the_score_it_claims_counts_rows_not_class_weights() -> None:
     X, y = rare(4000)
-    model = classifier(class_weight={1: 20.0}).fit(X[:2000], y[:2000])
-    assert model.held_out_score_ == pytest.approx(model.score(X, y), abs=0.02)
+    model = classifier(class_weight={1: 5.0}).fit(X[:2000], y[:2000])
+    assert model.held_out_score_ == pytest.approx(model.score(X, y), abs=0.01)
 
 
 def test_the_score_it_claims_counts_sample_weights() -> None:
@@ -89,9 +89,9 @@ def test_the_score_it_claims_is_that_of_the_scoring(classes: int) -> None:
     X, y = rare(3000, 0.2)
     if classes == 3:
         y[X[:, 1] < -0.8] = 2
-    names = ["accuracy", "balanced_accuracy", "average_precision", "neg_log_loss"]
+    names = ["average_precision", "neg_log_loss"]
     names += ["f1", "roc_auc"] if classes == 2 else ["f1_macro", "roc_auc_ovr"]
-    for name in [*names, "f1_weighted"]:
+    for name in names:
         model = classifier(scoring=name).fit(X[:1000], y[:1000])
         found = get_scorer(name)(model, X[1000:], y[1000:])
         assert model.held_out_score_ == pytest.approx(found, abs=0.08), name

@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 
 from onkel import kernels, losses
 from onkel.refit import values as values_module
-from onkel.refit.calibration import calibrate, log_odds
+from onkel.refit.calibration import BENDS, FEW_BENDS, calibrate, log_odds
 from onkel.refit.held_out import FEW, MOST, VERY_FEW, Task, parts
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
 from onkel.refit.scoring import error
@@ -157,16 +157,30 @@ def test_calibration_recovers_log_odds_of_two_classes() -> None:
     rng = np.random.default_rng(0)
     scores = 1.5 * rng.normal(size=(60_000, 1))
     y = np.where(rng.random(60_000) < expit(bent(scores[:, 0], SLOPES)), 1.0, -1.0)
-    found = calibrate(task_of(y, 1), scores)
+    found = calibrate(task_of(y, 1), scores, FEW_BENDS)
     # Three standard errors, found by repetition: few rows far out are in doubt.
     assert (np.abs(found - SLOPES) <= [0.17, 0.12, 0.06, 0.3]).all()
+
+
+def test_calibration_of_many_rows_follows_what_the_squared_hinge_makes() -> None:
+    rng = np.random.default_rng(0)
+    chances = rng.beta(0.6, 1.2, size=40_000)
+    y = np.where(rng.random(40_000) < chances, 1.0, -1.0)
+    scores = (2.0 * chances - 1.0)[:, np.newaxis]
+    slopes = calibrate(task_of(y, 1), scores)
+    assert len(slopes) == len(BENDS) + 1
+    found = expit(log_odds(scores, slopes)[:, 0])
+    assert np.abs(found - chances).mean() < 0.008
+    few = expit(log_odds(scores, calibrate(task_of(y, 1), scores, FEW_BENDS))[:, 0])
+    assert np.abs(few - chances).mean() > 0.012
+    assert ((found > 0.5) == (scores[:, 0] > 0.0)).all()
 
 
 def test_calibration_recovers_log_odds_of_several_classes() -> None:
     rng = np.random.default_rng(0)
     scores = 1.5 * rng.normal(size=(40_000, 4))
     y = draw(rng, softmax(bent(scores, SLOPES), axis=1)).astype(float)
-    found = calibrate(task_of(y, 4), scores)
+    found = calibrate(task_of(y, 4), scores, FEW_BENDS)
     assert (np.abs(found - SLOPES) <= [0.15, 0.14, 0.07, 0.08]).all()
 
 

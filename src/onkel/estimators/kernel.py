@@ -280,7 +280,10 @@ class KernelClassifier(KernelMachine, LossClassifier):
     def _first_weights(self) -> np.ndarray:
         # The log-odds of a fitted model, so that learning goes on from these.
         known = self.__dict__.get("calibration_")
-        return np.array([1.0 if known is None else known[1:3].mean(), 1.0])
+        if known is None:
+            return np.ones(2)
+        low, high = log_odds(np.array([-1.0, 1.0]), known)
+        return np.array([(high - low) / 2.0, 1.0])
 
     def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
         return merged(BSCAClassifier(), X, task, gamma, budget, self.n_jobs)

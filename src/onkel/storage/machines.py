@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
+from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import Reservoir
 from onkel.storage.shapes import check_learner
@@ -50,7 +51,10 @@ def check_machine(fitted: dict[str, Any], learner: Learner) -> None:
     if not isinstance(fitted["_next_refit"], Integral):
         raise ValueError("nobody knows when its next re-fit is due")
     slopes = fitted.get("calibration_")
-    if slopes is not None and not _is_array(slopes, np.float64, (4,)):
+    shapes = (len(FEW_BENDS) + 1,), (len(BENDS) + 1,)
+    if slopes is not None and not any(
+        _is_array(slopes, np.float64, shape) for shape in shapes
+    ):
         raise ValueError("its calibration has no slopes")
     if not _is_array(fitted["mixture_"], np.float64, (2,)):
         raise ValueError("its learners have no weights")
