@@ -410,6 +410,7 @@ def test_probabilities_exist_for_log_loss_only(system: System) -> None:
     X, y = data(system, 60)
     model = system.make().fit(X, y)
     assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "predict_log_proba")
     if system.accepts("loss"):
         assert hasattr(model.set_params(loss="log_loss"), "predict_proba")
 
@@ -432,6 +433,7 @@ def test_probabilities_are_those_of_the_scores(system: System, dtype: Any) -> No
         np.testing.assert_array_equal(
             model.predict(X), model.classes_[p.argmax(axis=1)]
         )
+        np.testing.assert_allclose(model.predict_log_proba(X), np.log(p), rtol=1e-4)
 
 
 @each(LOG_LOSS)
@@ -439,6 +441,7 @@ def test_probabilities_of_one_class_are_one(system: System) -> None:
     X, _ = rows(10)
     model = system.make(loss="log_loss").partial_fit(X, ["only"] * 10)
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((10, 1)))
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.zeros((10, 1)))
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -449,6 +452,7 @@ def test_probabilities_of_huge_scores_do_not_overflow(classes: int) -> None:
     assert np.abs(model.decision_function(X)).max() > 1e4
     p = model.predict_proba(X)
     assert np.isfinite(p).all()
+    assert np.isfinite(model.predict_log_proba(X)).all()
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from scipy.special import expit, softmax
 from onkel import kernels, losses
 from onkel.engine.threads import Team
 from onkel.refit import values as values_module
-from onkel.refit.calibration import calibrate, log_odds
+from onkel.refit.calibration import BENDS, FEW_BENDS, calibrate, log_odds
 from onkel.refit.held_out import FEW, MOST, VERY_FEW, Task, parts
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
+from onkel.refit.scoring import error
 from onkel.refit.search import FARTHEST, climb
 from onkel.refit.values import Values
 from tests.exact.kernels import gram
@@ -138,7 +140,11 @@ def draw(rng: np.random.Generator, chances: np.ndarray) -> np.ndarray:
     return (rng.random(len(chances))[:, None] > chances.cumsum(axis=1)).sum(axis=1)
 
 
-@given(st.lists(st.floats(-50.0, 50.0), min_size=1), st.integers(0, 999))
+# A subnormal number times a slope may be nothing.
+SCORES = st.floats(-50.0, 50.0, allow_subnormal=False)
+
+
+@given(st.lists(SCORES, min_size=1), st.integers(0, 999))
 def test_log_odds_are_the_bent_line(scores: list[float], seed: int) -> None:
     slopes = np.exp(np.random.default_rng(seed).normal(size=4))
     found = log_odds(np.array(scores), slopes)
@@ -152,16 +158,30 @@ def test_calibration_recovers_log_odds_of_two_classes() -> None:
     rng = np.random.default_rng(0)
     scores = 1.5 * rng.normal(size=(60_000, 1))
     y = np.where(rng.random(60_000) < expit(bent(scores[:, 0], SLOPES)), 1.0, -1.0)
-    found = calibrate(task_of(y, 1), scores)
+    found = calibrate(task_of(y, 1), scores, FEW_BENDS)
     # Three standard errors, found by repetition: few rows far out are in doubt.
     assert (np.abs(found - SLOPES) <= [0.17, 0.12, 0.06, 0.3]).all()
+
+
+def test_calibration_of_many_rows_follows_what_the_squared_hinge_makes() -> None:
+    rng = np.random.default_rng(0)
+    chances = rng.beta(0.6, 1.2, size=40_000)
+    y = np.where(rng.random(40_000) < chances, 1.0, -1.0)
+    scores = (2.0 * chances - 1.0)[:, np.newaxis]
+    slopes = calibrate(task_of(y, 1), scores)
+    assert len(slopes) == len(BENDS) + 1
+    found = expit(log_odds(scores, slopes)[:, 0])
+    assert np.abs(found - chances).mean() < 0.008
+    few = expit(log_odds(scores, calibrate(task_of(y, 1), scores, FEW_BENDS))[:, 0])
+    assert np.abs(few - chances).mean() > 0.012
+    assert ((found > 0.5) == (scores[:, 0] > 0.0)).all()
 
 
 def test_calibration_recovers_log_odds_of_several_classes() -> None:
     rng = np.random.default_rng(0)
     scores = 1.5 * rng.normal(size=(40_000, 4))
     y = draw(rng, softmax(bent(scores, SLOPES), axis=1)).astype(float)
-    found = calibrate(task_of(y, 4), scores)
+    found = calibrate(task_of(y, 4), scores, FEW_BENDS)
     assert (np.abs(found - SLOPES) <= [0.15, 0.14, 0.07, 0.08]).all()
 
 
@@ -190,6 +210,44 @@ def test_calibration_of_perfectly_separated_scores_is_finite(
     # Platt's targets: the rows of a class count as (n + 1) / (n + 2) certain.
     if size >= 1.0:
         assert 0.95 < chances.mean() < 1.0 - 1e-3
+
+
+def test_a_search_is_judged_by_the_scoring() -> None:
+    y = np.array([-1.0] * 8 + [1.0] * 2)
+    # Nothing is found, but ranked well; and one is found, the other ranked last.
+    ranked = np.linspace(-1.0, -0.1, 10)[:, np.newaxis]
+    found = ranked.copy()
+    found[8:, 0] = -3.0, 0.5
+    rows, task = np.arange(10), task_of(y, 1)._replace(loss=losses.make("hinge"))
+    assert task.badness(found, rows) < task.badness(ranked, rows)
+    by_rank = task._replace(measure=partial(error, "average_precision"))
+    assert by_rank.badness(found, rows) > by_rank.badness(ranked, rows)
+    assert by_rank.error(ranked, rows) == pytest.approx(0.0)
+    assert np.isnan(by_rank.error(ranked[:5], rows[:5]))  # of one class only
+
+
+def test_the_stated_error_knows_no_weights_of_classes() -> None:
+    y, scores = np.array([-1.0, -1.0, -1.0, 1.0]), np.full((4, 1), -1.0)
+    rows, task = np.arange(4), task_of(y, 1, np.array([1.0, 1.0, 1.0, 9.0]))
+    assert task.stated(scores, rows) == task.error(scores, rows) == 0.75
+    task = task._replace(plain=np.ones(4))
+    assert task.error(scores, rows) == 0.75
+    assert task.stated(scores, rows) == 0.25
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_calibration_of_a_rare_class_keeps_it_rare(outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.full((3000, outputs), -1.0)
+    scores[:, 0] = 1.0 if outputs > 1 else -1.0
+    scores += 0.05 * rng.normal(size=scores.shape)
+    y = np.full(3000, 0.0 if outputs > 1 else -1.0)
+    y[:30] = 1.0
+    odds = log_odds(scores, calibrate(task_of(y, outputs), scores))
+    rare = softmax(odds, axis=1)[:, 1:] if outputs > 1 else expit(odds)
+    chances = rare.sum(axis=1)
+    # Nothing tells them apart: one in a hundred, for all rows.
+    assert 0.007 < chances.mean() < 0.013
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -142,7 +142,8 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _refuse_changed_parameters(self) -> None:
         for name, value in self._learning_parameters().items():
-            started = self._started_with[name]
+            # A model of the version before has begun with the parameters it had.
+            started = self._started_with.get(name, value)
             if value is not started and value != started:
                 raise ValueError(
                     f"{name} was {started!r} when this {type(self).__name__} began to "

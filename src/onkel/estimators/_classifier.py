@@ -4,7 +4,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._progress import with_callbacks
 from onkel.estimators._stream import StreamEstimator
+from onkel.refit.calibration import chances, log_chances
 
 
 def outputs_for(classes: np.ndarray) -> int:
@@ -391,7 +391,7 @@ class WeightedClassifier(OnlineClassifier):
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    return estimator.loss == "log_loss"
+    return bool(estimator._has_probabilities())
 
 
 class LossClassifier(WeightedClassifier):
@@ -412,12 +412,33 @@ class LossClassifier(WeightedClassifier):
             expit of the score, or the softmax of the scores.
         """
         still = self._still()
-        scores = still._scores(X)
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        if len(still.classes_) == 1:
-            return np.ones_like(scores)
-        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+        odds = still._log_odds(X)
+        return np.ones_like(odds) if len(still.classes_) == 1 else chances(odds)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        logarithms of shape (n_samples, n_classes)
+            Finite, even where `predict_proba` rounds to 0.
+        """
+        still = self._still()
+        odds = still._log_odds(X)
+        return np.zeros_like(odds) if len(still.classes_) == 1 else log_chances(odds)
+
+    def _has_probabilities(self) -> bool:
+        return bool(self.loss == "log_loss")
+
+    def _log_odds(self, X: Any) -> np.ndarray:
+        """Log-odds of the second of two classes; of more, up to a constant a row."""
+        return self._scores(X)
 
 
 class BatchClassifier(LabelClassifier):

@@ -39,7 +39,7 @@ COUNTERS = ("t", "updates", "maintenance", "mistakes")
 QUICK = 0.8
 # Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
-# Rate at which the weights of the mixture learn, and the largest score they see.
+# Rate at which the weights of the mixture learn, and the largest margin they see.
 MIXING, LIMIT = 0.01, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
@@ -59,11 +59,16 @@ class KernelMachine(KernelEstimator):
 
     @property
     def held_out_score_(self) -> float:
-        """Accuracy, or R^2, on rows that were held out; the model's own estimate."""
-        return self._score_of(self.held_out_error_)
+        """Score on rows that were held out: the model's own estimate.
+
+        By `scoring`; without it accuracy, or R^2, as `score` finds them on rows of the
+        same kind. Rows count by their sample_weight there, never by class_weight.
+        """
+        scoring = self._started_with.get("scoring")
+        return self._score_of(self.held_out_error_, scoring)
 
     @abstractmethod
-    def _score_of(self, error: float) -> float:
+    def _score_of(self, error: float, scoring: str | None) -> float:
         """Score that an error on rows held out amounts to."""
 
     @property
@@ -148,6 +153,7 @@ class KernelMachine(KernelEstimator):
             )
         self._learner = self._fixed(found, X, outputs, draws)
         self._learner.head.t, self._beginning = len(y), None
+        self._warn_of_overlooked(found)
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)
         first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
@@ -194,6 +200,13 @@ class KernelMachine(KernelEstimator):
     def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
         return Task(y, weight, outputs, self._smooth_loss(), self.is_regression)
 
+    def _judged(self, task: Task) -> Task:
+        """Say how models of a task are judged."""
+        return task
+
+    def _warn_of_overlooked(self, found: Machine) -> None:
+        """Say so if there are classes that are never predicted."""
+
     def _found(
         self,
         X: Any,
@@ -207,6 +220,7 @@ class KernelMachine(KernelEstimator):
     ) -> Machine:
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
+        task = self._judged(task)
         wish = Wish(
             budget,
             None if self.gamma == "auto" else float(self.gamma),
@@ -218,7 +232,7 @@ class KernelMachine(KernelEstimator):
             *(self._find, self._scaled_to_single(X), task, wish),
             *(self._start, rng, tell, deadline),
         )
-        self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.error
+        self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.stated
         self.relevance_ = found.relevance
         self._take_slopes(found.slopes)
         return found
@@ -375,8 +389,13 @@ class KernelMachine(KernelEstimator):
     ) -> np.ndarray:
         """Mix the scores of both learners; the weights change, if they learn from y."""
         out = np.empty((len(scores), scores.shape[2]))
-        mix(self._mixture_loss(), scores, y, weights, MIXING, LIMIT, out)
+        limit = self._largest_score()
+        mix(self._mixture_loss(), scores, y, weights, MIXING, limit, out)
         return out
+
+    def _largest_score(self) -> float:
+        """Return the largest score that the weights of the mixture see."""
+        return LIMIT
 
     def _refit_recent(self) -> None:
         """Fit a machine to the recent rows.

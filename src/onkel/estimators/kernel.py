@@ -30,15 +30,18 @@ make the fewest mistakes of all (docs/streaming.md: BPA-P beside BSGD); where no
 changes, the fixed learner has the weight.
 """
 
+import warnings
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onkel import losses
-from onkel.estimators._classifier import WeightedClassifier
+from onkel.engine.learner import Learner
+from onkel.estimators._checks import levels_to_the_caller
+from onkel.estimators._classifier import LossClassifier, weights_of_rows
 from onkel.estimators._machine import KernelMachine
 from onkel.estimators._parameters import FROM_ONE, POSITIVE, TEXTS, one_of, system
 from onkel.estimators._regressor import WeightedRegressor
@@ -46,9 +49,15 @@ from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.losses import Loss
 from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
+from onkel.refit.maker import Machine
+from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, error, error_of
 
 # Rows that a re-fit needs, of two classes each.
 ENOUGH = 5
+# Share of the weight below which one of two classes is rare.
+RARE = 0.05
+# Largest log-odds that a stream mixes: margins are far smaller than those of rare rows.
+LARGEST_LOG_ODDS = 8.0
 # Beyond this nothing is left of the regulariser.
 LARGEST_C = 1e10
 AUTO = StrOptions({"auto"})
@@ -83,7 +92,23 @@ OWN: dict[str, Any] = {
             "what was left out for that. None for no limit; with one the model depends "
             "on the clock. A limit too short for any model is exceeded."
         ),
+        "scoring": (
+            "Name of the scoring, one of scikit-learn's, by which rows held out judge "
+            "gamma, C, the centres and the budget, and which `held_out_score_` is. "
+            "None: mistakes, or squared errors, by the weights of the rows."
+        ),
         "verbose": "Whether to print what was found on the way.",
+    },
+}
+
+OWN_OF_CLASSES = OWN | {
+    "texts": OWN["texts"]
+    | {
+        "loss": (
+            'Name of the loss. "auto": in fit, log_loss if there are two classes and '
+            "one has less than 5 % of the weight; otherwise squared_hinge. `loss_` "
+            "says which."
+        ),
     },
 }
 
@@ -99,9 +124,28 @@ def merged(
     return merging.support_vectors_
 
 
-@system(loss=one_of(("squared_hinge", "log_loss")), **OWN)
-class KernelClassifier(KernelMachine, WeightedClassifier):
+def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
+    """Whether one of two classes has little weight.
+
+    The squared hinge forgets rows once they are beyond the margin, and with them what
+    tells the rare ones from all others.
+    """
+    share = float(np.average(is_second, weights=weight))
+    return 0.0 < min(share, 1.0 - share) < RARE
+
+
+@system(
+    loss=one_of(("auto", "squared_hinge", "log_loss")),
+    scoring=[StrOptions(set(OF_CLASSES)), None],
+    **OWN_OF_CLASSES,
+)
+class KernelClassifier(KernelMachine, LossClassifier):
     """Kernel machine on a budget that finds its parameters itself.
+
+    Under class_weight `predict` and `predict_proba` are those of data in which classes
+    are as frequent as the weights make them, as in scikit-learn's classifiers: divide
+    each column by the weight of its class, and each row by its sum, for probabilities
+    of the data as they are. `held_out_score_` is that of the data as they are.
 
     Examples
     --------
@@ -117,7 +161,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         self,
         *,
         budget: int | str = 500,
-        loss: str = "squared_hinge",
+        loss: str = "auto",
         gamma: float | str = "auto",
         C: float | str = "auto",
         scale: bool = True,
@@ -125,6 +169,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         class_weight: dict | str | None = None,
         memory_size: int = 10_000,
         time_limit: float | None = None,
+        scoring: str | None = None,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -139,6 +184,7 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         self.class_weight = class_weight
         self.memory_size = memory_size
         self.time_limit = time_limit
+        self.scoring = scoring
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -155,28 +201,79 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         Returns
         -------
         probabilities of shape (n_samples, n_classes)
-            The likeliest class is the one that `predict` names.
+            The likeliest class is the one that `predict` names. Under class_weight,
+            of data in which classes are as frequent as the weights make them.
         """
-        still = self._still()
-        scores = still._scores(X)
-        if len(still.classes_) == 1:
-            return np.ones_like(scores)
+        return super().predict_proba(X)
+
+    def _has_probabilities(self) -> bool:
+        return True
+
+    def _log_odds(self, X: Any) -> np.ndarray:
+        scores = super()._log_odds(X)
         # What a stream mixes are log-odds already.
-        odds = scores
-        if still._quick is None:
-            odds = log_odds(scores, still.calibration_)
-        if odds.shape[1] > 1:
-            return softmax(odds, axis=1)
-        return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
+        if self._quick is not None or len(self.classes_) == 1:
+            return scores
+        return log_odds(scores, self.calibration_)
+
+    def _fit(self, X: Any, y: np.ndarray, weight: Any, outputs: int) -> None:
+        self._choose_loss(is_rare=outputs == 1 and _is_rare(y > 0.0, weight))
+        super()._fit(X, y, weight, outputs)
+
+    def _new_learner(
+        self, X: Any, outputs: int, n_rows: int | None
+    ) -> tuple[Learner, np.random.Generator]:
+        self._choose_loss(is_rare=False)
+        return super()._new_learner(X, outputs, n_rows)
+
+    def _choose_loss(self, is_rare: bool) -> None:
+        of_auto = "log_loss" if is_rare else "squared_hinge"
+        self.loss_ = of_auto if self.loss == "auto" else self.loss
 
     def _smooth_loss(self) -> Loss:
-        return losses.make(self.loss)
+        # A model of the version before has no choice.
+        return losses.make(self.__dict__.get("loss_", self.loss))
+
+    def _judged(self, task: Task) -> Task:
+        if self.scoring in OF_TWO and task.outputs > 1:
+            raise ValueError(
+                f"scoring={self.scoring!r} is for two classes, and here are "
+                f"{task.outputs}: take scoring={OF_TWO[self.scoring]!r}"
+            )
+        measure = None if self.scoring is None else partial(error, self.scoring)
+        return task._replace(measure=measure, plain=self._plain(task))
+
+    def _plain(self, task: Task) -> np.ndarray | None:
+        """Weights of the rows without those of their classes."""
+        if self.class_weight is None:
+            return None
+        index = task.labels()
+        of_class: Any = weights_of_rows(
+            self.class_weight, index[:, np.newaxis], self.classes_[index], None, False
+        )
+        # What rows of a class without weight weighed, nobody knows.
+        return np.divide(
+            task.weight, of_class, out=np.ones(len(index)), where=of_class > 0.0
+        )
+
+    def _warn_of_overlooked(self, found: Machine) -> None:
+        if len(found.overlooked):
+            names = ", ".join(map(repr, self.classes_[found.overlooked].tolist()))
+            warnings.warn(
+                f"KernelClassifier predicted no row held out to be of class {names}, "
+                "though some are: rows of it are rare, or like those of others. If "
+                "they matter more, say so by class_weight, for example "
+                'class_weight="balanced", or choose parameters by '
+                'scoring="balanced_accuracy" or "average_precision"; predict_proba '
+                "says how likely they are in any case.",
+                stacklevel=levels_to_the_caller(),
+            )
 
     def _online_loss(self) -> Loss:
         return losses.make("hinge")
 
-    def _score_of(self, error: float) -> float:
-        return 1.0 - error
+    def _score_of(self, error: float, scoring: str | None) -> float:
+        return error_of(error, scoring or "accuracy")
 
     def _take_slopes(self, slopes: Any) -> None:
         self.calibration_ = slopes
@@ -184,7 +281,10 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
     def _first_weights(self) -> np.ndarray:
         # The log-odds of a fitted model, so that learning goes on from these.
         known = self.__dict__.get("calibration_")
-        return np.array([1.0 if known is None else known[1:3].mean(), 1.0])
+        if known is None:
+            return np.ones(2)
+        low, high = log_odds(np.array([-1.0, 1.0]), known)
+        return np.array([(high - low) / 2.0, 1.0])
 
     def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
         return merged(BSCAClassifier(), X, task, gamma, budget, self.n_jobs)
@@ -201,6 +301,12 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
     def _mixture_loss(self) -> Loss:
         return losses.make("log_loss")
 
+    def _largest_score(self) -> float:
+        # A model of the version before, without loss_, goes on as it did.
+        if self.__dict__.get("loss_") == "log_loss":
+            return LARGEST_LOG_ODDS
+        return super()._largest_score()
+
     def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
         if scores.shape[1] == 1:
             return int(((scores[:, 0] > 0.0) != (y > 0.0)).sum())
@@ -214,7 +320,11 @@ class KernelClassifier(KernelMachine, WeightedClassifier):
         return scores
 
 
-@system(loss=one_of(("squared_error", "epsilon_insensitive")), **OWN)
+@system(
+    loss=one_of(("squared_error", "epsilon_insensitive")),
+    scoring=[StrOptions(set(OF_VALUES)), None],
+    **OWN,
+)
 class KernelRegressor(KernelMachine, WeightedRegressor):
     """Kernel machine on a budget for numbers, which finds its parameters itself.
 
@@ -243,6 +353,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         adapt: bool = True,
         memory_size: int = 10_000,
         time_limit: float | None = None,
+        scoring: str | None = None,
         block_size: str | int = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -257,6 +368,7 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
         self.adapt = adapt
         self.memory_size = memory_size
         self.time_limit = time_limit
+        self.scoring = scoring
         self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -270,8 +382,16 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
     def _online_loss(self) -> Loss:
         return losses.make("epsilon_insensitive", self.epsilon)
 
-    def _score_of(self, error: float) -> float:
-        return 1.0 - error**2
+    def _score_of(self, error: float, scoring: str | None) -> float:
+        if scoring in (None, "r2"):
+            return 1.0 - error**2
+        return error_of(error, scoring) * self.target_scale_ ** OF_VALUES[scoring]
+
+    def _judged(self, task: Task) -> Task:
+        # The default is R^2.
+        if self.scoring in (None, "r2"):
+            return task
+        return task._replace(measure=partial(error, self.scoring))
 
     def _scale_targets(self, y: np.ndarray) -> None:
         self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0

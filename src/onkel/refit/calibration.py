@@ -1,6 +1,7 @@
 """Calibration: log-odds from scores, by a bent line.
 
-    log-odds = g(score),    g(0) = 0, rising, with bends at -1, 0 and 1
+    log-odds = g(score),    g(0) = 0, rising, with bends at -1, 0, 1 and, of many rows,
+                            some between them
 
 chosen so that rows held out are as likely as possible. Two classes: what `predict` says
 is what is likelier, since g keeps the sign. More classes: all share g, the likelihood
@@ -9,22 +10,28 @@ Labels count as almost certain only, as in Platt's method, so that perfectly sep
 rows have a finite slope.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 
+from onkel.losses import Kind
 from onkel.refit.held_out import Task
 
-# g has one slope between each two of these.
-BENDS = (-np.inf, -1.0, 0.0, 1.0, np.inf)
+# g has one slope before, between and after these. Of noisy rows the squared hinge makes
+# scores that are like 2p - 1, so that log-odds bend most next to -1 and 1.
+FEW_BENDS = (-1.0, 0.0, 1.0)
+BENDS = (-1.0, -0.75, -0.4, 0.0, 0.4, 0.75, 1.0)
+# Rows held out without which more bends would follow their noise.
+MANY = 2000
 FLATTEST, STEEPEST = 1e-3, 1e3
-# Where the search for slopes begins, and ends without rows.
-UNCALIBRATED = np.full(len(BENDS) - 1, 2.0)
+# Slopes without rows.
+UNCALIBRATED = np.full(len(FEW_BENDS) + 1, 2.0)
 
 
-def pieces(scores: np.ndarray) -> np.ndarray:
+def pieces(scores: np.ndarray, bends: tuple[float, ...] = FEW_BENDS) -> np.ndarray:
     """How far each score reaches into the parts of g; shape (*scores, parts).
 
     Examples
@@ -32,31 +39,52 @@ def pieces(scores: np.ndarray) -> np.ndarray:
     >>> pieces(np.array([1.5, -0.5])).tolist()
     [[0.0, 0.0, 1.0, 0.5], [0.0, -0.5, 0.0, 0.0]]
     """
-    low = np.minimum(scores + 1.0, 0.0)
-    high = np.maximum(scores - 1.0, 0.0)
-    middle = np.clip(scores, -1.0, 1.0)
-    return np.stack(
-        [low, np.minimum(middle, 0.0), np.maximum(middle, 0.0), high], axis=-1
-    )
+    edges = (-np.inf, *bends, np.inf)
+    # Each part counts from the end that is nearer to 0.
+    parts = [
+        np.clip(scores, low, high) - (high if high <= 0.0 else low)
+        for low, high in itertools.pairwise(edges)
+    ]
+    return np.stack(parts, axis=-1)
 
 
 def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """G of the scores."""
-    return pieces(np.asarray(scores, np.float64)) @ slopes
+    bends = BENDS if len(slopes) > len(BENDS) else FEW_BENDS
+    return pieces(np.asarray(scores, np.float64), bends) @ slopes
 
 
-def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
+def chances(odds: np.ndarray) -> np.ndarray:
+    """Probabilities of the classes, of log-odds; shape (rows, classes)."""
+    if odds.shape[1] > 1:
+        return softmax(odds, axis=1)
+    return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
+
+
+def log_chances(odds: np.ndarray) -> np.ndarray:
+    """Logarithms of these: finite where the probabilities themselves are 0."""
+    if odds.shape[1] > 1:
+        return log_softmax(odds, axis=1)
+    return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
+
+
+def calibrate(
+    task: Task, scores: np.ndarray, bends: tuple[float, ...] | None = None
+) -> np.ndarray:
     """Slopes of g, from scores of rows that were held out."""
+    if bends is None:
+        # Scores of the log loss are log-odds already, more or less.
+        bends_much = len(scores) >= MANY and task.loss.kind != Kind.LOG_LOSS
+        bends = BENDS if bends_much else FEW_BENDS
     classes = max(task.outputs, 2)
-    index = task.y if task.outputs > 1 else (task.y > 0.0)
-    truth = np.eye(classes)[index.astype(int)]
+    truth = np.eye(classes)[task.labels()]
     weight = task.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.
-    sure = (counts + 1.0) / (counts + classes)
+    # It is its own class that says how much: the others may be rare.
+    sure = (truth @ ((counts + 1.0) / (counts + classes)))[:, np.newaxis]
     target = np.where(truth > 0.0, sure, (1.0 - sure) / (classes - 1))
-    target /= target.sum(axis=1, keepdims=True)
-    known = pieces(scores)
+    known = pieces(scores, bends)
 
     def lost(slopes: np.ndarray) -> tuple[float, np.ndarray]:
         odds = known @ slopes
@@ -69,8 +97,7 @@ def calibrate(task: Task, scores: np.ndarray) -> np.ndarray:
         value = -float(weight @ (target * logs).sum(axis=1))
         return value, np.einsum("no,nop->p", pull, known)
 
-    bounds = [(FLATTEST, STEEPEST)] * (len(BENDS) - 1)
-    found: Any = minimize(
-        lost, UNCALIBRATED, jac=True, method="L-BFGS-B", bounds=bounds
-    )
+    start = np.full(len(bends) + 1, UNCALIBRATED[0])
+    bounds = [(FLATTEST, STEEPEST)] * len(start)
+    found: Any = minimize(lost, start, jac=True, method="L-BFGS-B", bounds=bounds)
     return np.asarray(found.x)

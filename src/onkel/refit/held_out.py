@@ -1,5 +1,6 @@
 """Which rows are held out, and what they say of a model."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,21 @@ VERY_FEW, MORE_PARTS = 2000, 5
 SHARE, MOST = 0.2, 10_000
 # Weight of the loss beside the mistakes: it is smoother, and breaks their ties.
 SMOOTH = 0.3
+# Rows of a class of which at least one should be recognised.
+SOME = 5
+
+
+def decided(scores: np.ndarray) -> np.ndarray:
+    """Numbers of the classes that scores stand for.
+
+    Examples
+    --------
+    >>> decided(np.array([[-0.5], [2.0]])), decided(np.array([[0.1, 0.3, 0.2]]))
+    (array([0, 1]), array([1]))
+    """
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0.0).astype(int)
+    return scores.argmax(axis=1)
 
 
 class Task(NamedTuple):
@@ -23,12 +39,26 @@ class Task(NamedTuple):
     outputs: int
     loss: Loss
     is_regression: bool
+    # Weights of the rows without those of their classes; None where these are the same.
+    plain: np.ndarray | None = None
+    # Error of scores of all rows of a task; None for mistakes, and squares.
+    measure: Callable[["Task", np.ndarray], float] | None = None
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Weights of the rows where they are counted, not learnt."""
+        return self.weight if self.plain is None else self.plain
+
+    def labels(self) -> np.ndarray:
+        """Numbers of the classes."""
+        return (self.y if self.outputs > 1 else self.y > 0.0).astype(int)
 
     def part(self, rows: np.ndarray) -> "Task":
         """Return the task of some rows only."""
-        return self._replace(y=self.y[rows], weight=self.weight[rows])
+        plain = None if self.plain is None else self.plain[rows]
+        return self._replace(y=self.y[rows], weight=self.weight[rows], plain=plain)
 
-    def error(self, scores: np.ndarray, rows: np.ndarray) -> float:
+    def mistakes(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """Root mean squared error, or the share of mistakes, of some rows.
 
         By the weight of the rows.
@@ -39,11 +69,27 @@ class Task(NamedTuple):
             y, weight, total = y, np.ones(len(y)), float(len(y))
         if self.is_regression:
             return float(np.sqrt(weight @ (scores[:, 0] - y) ** 2 / total))
-        if self.outputs == 1:
-            wrong = (scores[:, 0] > 0.0) != (y > 0.0)
-        else:
-            wrong = scores.argmax(axis=1) != y
+        wrong = decided(scores) != (y if self.outputs > 1 else y > 0.0)
         return float(weight @ wrong / total)
+
+    def error(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """What is wanted to be little: mistakes, unless another measure is given."""
+        if self.measure is None:
+            return self.mistakes(scores, rows)
+        return self.measure(self.part(rows), scores)
+
+    def stated(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """Error as `score` would find it on such rows: classes have no weights."""
+        if self.measure is None:
+            return self._replace(weight=self.counted).mistakes(scores, rows)
+        return self.error(scores, rows)
+
+    def overlooked(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Numbers of the classes that have some of the rows, but are said of none."""
+        index = self.part(rows).labels()[self.counted[rows] > 0.0]
+        counts = np.bincount(index, minlength=max(self.outputs, 2))
+        said = np.bincount(decided(scores), minlength=len(counts))
+        return np.flatnonzero((counts >= SOME) & (said == 0))
 
     def badness(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """Error, and for classes a little of the loss: what a search minimises."""
@@ -53,6 +99,7 @@ class Task(NamedTuple):
         weight, y = self.weight[rows], self.y[rows]
         nothing = np.empty_like(scores)
         lost = differentiate(self.loss, scores, y, weight, nothing, np.empty(len(y)))
+        error = 1.0 if np.isnan(error) else error
         return error + SMOOTH * lost / max(float(weight.sum()), 1e-300)
 
 

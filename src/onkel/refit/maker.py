@@ -45,6 +45,8 @@ class Machine(NamedTuple):
     C: float
     slopes: np.ndarray | None  # of the calibration, for classes
     error: float  # of the rows held out
+    stated: float  # likewise, as `score` would find it
+    overlooked: np.ndarray  # numbers of classes that no row held out is taken for
 
 
 class _Solved(NamedTuple):
@@ -126,10 +128,13 @@ class Maker:
         best, relevance = self._best(budget, relevance, rng)
         trials = best.trials
         error, slopes = np.nan, None if self.task.is_regression else UNCALIBRATED
+        stated, overlooked = error, NOBODY
         if trials:
             held, scores = np.concatenate(self.held_out), np.concatenate(best.scores)
             error = self.task.error(scores, held)
+            stated = self.task.stated(scores, held)
             if not self.task.is_regression:
+                overlooked = self.task.overlooked(scores, held)
                 slopes = calibrate(self.task.part(held), scores)
         if len(trials) == 1:
             # The rows held out join; their kernel values are there already.
@@ -139,7 +144,8 @@ class Maker:
         final.solver.weight = self.task.weight
         coef = final.solver.solve(best.C, start, FINE, deadline=self.deadline).coef
         return Machine(
-            *(final.points, relevance, coef, self.choice.gamma, best.C, slopes, error)
+            *(final.points, relevance, coef, self.choice.gamma, best.C, slopes),
+            *(error, stated, overlooked),
         )
 
     def _best(
@@ -195,7 +201,7 @@ class Maker:
     def _can_gain(self, scores: np.ndarray) -> bool:
         """Whether the rows held out could tell a gain."""
         held = self.held_out[0]
-        mistakes = self.task.error(scores, held) * len(held)
+        mistakes = self.task.mistakes(scores, held) * len(held)
         return self.task.is_regression or mistakes >= COUNTABLE
 
     def _rows_to_move(self, centres: int) -> int:

@@ -79,6 +79,11 @@ def _matrix(name: str, value: Any) -> None:
     within(name, value, -math.inf, math.inf)
 
 
+def _loss(name: str, value: Any) -> None:
+    if value not in ("squared_hinge", "log_loss"):
+        raise ValueError(f"{name} is no loss")
+
+
 def _bool(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise ValueError(f"{name} is neither True nor False")
@@ -101,6 +106,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "eta0_": POSITIVE,
     "_classes_given": _bool,
     **dict.fromkeys(("scaler_", "relevance_", "mixture_", "calibration_"), _any),
+    "loss_": _loss,
     "gamma_": POSITIVE,
     "C_": POSITIVE,
     "held_out_error_": _number(-math.inf),

@@ -13,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
 from onkel.estimators._checks import largest_entry
+from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
 from onkel.storage.filling import MOST, within
@@ -61,7 +62,10 @@ def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None
         raise ValueError("_next_refit is no number of rows")
     within("_next_refit", fitted["_next_refit"], 0, 2 * MOST)
     slopes = fitted.get("calibration_")
-    if slopes is not None and not _is_array(slopes, np.float64, (4,)):
+    shapes = (len(FEW_BENDS) + 1,), (len(BENDS) + 1,)
+    if slopes is not None and not any(
+        _is_array(slopes, np.float64, shape) for shape in shapes
+    ):
         raise ValueError("its calibration has no slopes")
     if not _is_array(fitted["mixture_"], np.float64, (2,)):
         raise ValueError("its learners have no weights")
