@@ -211,7 +211,7 @@ def test_bad_row_of_csv(
     monkeypatch.setattr("onkel.data.delimited.BLOCK", block)
     path = made_csv(tmp_path / "boxes.csv", row)
     with pytest.raises(BadFileError, match=said) as error:
-        dataset(path)
+        dataset(path, missing="refuse")
     assert error.value.line == 16_501
     assert str(error.value).startswith(f"{path}:16501: ")
 
@@ -240,7 +240,7 @@ def test_arff_rows_are_told_by_their_line(tmp_path: Path) -> None:
         dataset(path)
     path = write(tmp_path / "q.arff", head + "1,yes\n?,no\n")
     with pytest.raises(BadFileError, match=r"q.arff:6: a is missing"):
-        dataset(path)
+        dataset(path, missing="refuse")
     for text, said in (
         (head + "{0 1, 1 yes}\n", ":5: sparse ARFF"),
         (head, ":4: there are no rows"),
@@ -266,7 +266,7 @@ def test_bad_rows_of_parquet_and_arrow(tmp_path: Path) -> None:
         path = tmp_path / "boxes.parquet"
         parquet.write_table(made, path, row_group_size=100)
         with pytest.raises(BadFileError, match=rf"parquet, row 817: {said}") as error:
-            dataset(path)
+            dataset(path, missing="refuse")
         assert error.value.row == 817 and error.value.line is None
     listed = pyarrow.table({"b": [[1], [2]], "y": [0, 1]})
     parquet.write_table(listed, path)
