@@ -11,7 +11,6 @@ import numpy as np
 import onkel
 from onkel.cli import models, options
 from onkel.cli.screen import as_json, bar, show, show_json
-from onkel.data import dataset
 
 
 class Tally:
@@ -131,8 +130,7 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
         known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
         options.refuse_beside(context, "--model", known)
         model, preparation = models.opened(given["model"])
-        place = {name: given[name] for name in options.PLACE_OPTIONS}
-        rows = dataset(data, preparation=preparation, **place)
+        rows = options.prepared(data, given, preparation)
     else:
         rows = options.opened(data, given)
         chosen = options.parsed(

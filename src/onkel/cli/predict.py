@@ -13,7 +13,6 @@ import numpy as np
 
 from onkel.cli import models, options
 from onkel.cli.screen import bar, note
-from onkel.data import dataset
 from onkel.storage.whole_file import whole
 
 
@@ -77,8 +76,7 @@ def predict(model: Path, data: str, **given: Any) -> None:
         raise ValueError("a regressor has no scores besides its predictions")
     if given["output"] is not None:
         options.output_file(given["output"])
-    place = {name: given[name] for name in options.PLACE_OPTIONS}
-    rows = dataset(data, preparation=preparation, labelled=False, **place)
+    rows = options.prepared(data, given, preparation, labelled=False)
     kinds = given["scores"], given["proba"]
     written = 0
     with whole_file(given["output"]) as file, bar("Predicting", rows.n_rows) as advance:

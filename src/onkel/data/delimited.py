@@ -297,7 +297,7 @@ def _separator(line: str) -> str:
 
     Examples
     --------
-    >>> _separator("height;weight, dry"), _separator("0,5;1,25;3"), _separator("a,b;c")
+    >>> _separator("height;weight"), _separator("0,5;1,25;3"), _separator("a,b;c")
     (';', ';', ',')
     """
     # Commas may be decimal signs, which make as many fields as semicolons do.

@@ -270,7 +270,7 @@ def caption(outcome: Outcome) -> str:
         f"{rows:,} rows, {features:,} features, {task}; budget "
         f"{outcome.settings['budget']:,}, gamma {outcome.gamma:.4g}, "
         f"{runs} run{'s' * (runs > 1)}. {outcome.order} Each row is predicted, then "
-        "learnt."
+        + " ".join(["learnt.", *outcome.description.get("notes", ())])
     )
 
 

@@ -124,7 +124,7 @@ def table(outcome: Outcome) -> Table:
     """Lay out the leaderboard for the screen."""
     drawn = Table(
         title=f"[bold]{escape(outcome.name)}",
-        caption=f"{caption(outcome)} {method(outcome)}",
+        caption=escape(f"{caption(outcome)} {method(outcome)}"),
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
