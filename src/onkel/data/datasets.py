@@ -39,6 +39,8 @@ FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+# Why columns are left out, and what to say to that.
+LEFT_OUT = {"empty": "", "identifier": " (`keep` learns from one all the same)"}
 
 
 class Batch(NamedTuple):
@@ -73,7 +75,8 @@ class Dataset:
     missing
         Cells that are missing and filled, by column.
     left_out
-        Columns that are not learnt from though nobody dropped them, and why.
+        Columns that are not learnt from though nobody dropped them, and why: "empty" or
+        "identifier".
     """
 
     def __init__(
@@ -216,9 +219,10 @@ class Dataset:
         """What a reader should know of how the rows were read, in sentences."""
         tables = [source for source in self._sources if isinstance(source, Table)]
         notes = [note for table in tables for note in table.notes]
-        if self.left_out:
-            columns = [f"{name} ({why})" for name, why in self.left_out.items()]
-            notes.append(f"left out: {listed(columns)}; keep them by name if you will")
+        for why, more in LEFT_OUT.items():
+            columns = [name for name, said in self.left_out.items() if said == why]
+            if columns:
+                notes.append(f"left out, {why}: {listed(columns)}{more}")
         if self.missing:
             ranked = sorted(self.missing.items(), key=lambda item: -item[1])
             columns = [f"{name} {cells:,}" for name, cells in ranked]

@@ -103,7 +103,7 @@ class Delimited(Table):
             points = kinds_of(block.schema)
             self._point = ","
             block = self._first_block()
-            self.notes = [f"decimal commas in {listed(commas)}"]
+            self.notes = [f"numbers with decimal commas: {listed(commas)}"]
         kinds = kinds_of(block.schema)
         self._zoned = {f.name for f in block.schema if getattr(f.type, "tz", None)}
         for name in names:

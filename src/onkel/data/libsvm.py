@@ -21,7 +21,7 @@ WIDEST = 2**24
 # for them, as a model has a place for every feature up to the largest.
 ROOMY = 2**17
 # Text of a block, at most, however few rows that may be.
-BLOCK_BYTES = 1 << 27
+BLOCK_BYTES = 1 << 26
 
 
 class Block(NamedTuple):

@@ -213,18 +213,14 @@ class _Look:
         empty = {
             name: "empty" for name, many in self.missing.items() if many == self._rows
         }
-        numbered = {
-            n: "a number of the row" for n, it in self._numbered.items() if it.holds
-        }
-        named = {
-            n: "different in every row" for n, it in self._named.items() if it.holds
-        }
-        left_out = empty | numbered | named
+        doubtful = self._numbered | self._named
+        identifiers = [name for name, column in doubtful.items() if column.holds]
+        left_out = empty | dict.fromkeys(identifiers, "identifier")
         if len(left_out) < len(self._columns):
             return left_out
         # There is nothing else to learn from.
-        for name in named:
-            if len(self._categories[name]) > MOST_CATEGORIES:
+        for name, seen in self._categories.items():
+            if len(seen) > MOST_CATEGORIES:
                 self._refuse_texts(path, name)
         return empty
 
