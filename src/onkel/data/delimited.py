@@ -32,6 +32,8 @@ BLOCK = 1 << 21
 MOSTLY = 0.9
 # What a missing value looks like.
 MISSING = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
+# Some files have a space behind each comma, or before.
+_PADDED = {f"{a}{sign}{b}" for sign in MISSING for a in ("", " ") for b in ("", " ")}
 # A point for each three digits, as where the comma is the decimal sign.
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 
@@ -182,8 +184,7 @@ class Delimited(Table):
             convert_options=parser.ConvertOptions(
                 column_types=types,
                 include_columns=list(types),
-                # Some files have a space behind each comma.
-                null_values=sorted(MISSING | {f" {sign}" for sign in MISSING}),
+                null_values=sorted(_PADDED),
                 strings_can_be_null=True,
                 decimal_point=self._point,
             ),
