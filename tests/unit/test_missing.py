@@ -61,7 +61,7 @@ def write(path: Path, X: np.ndarray, missing: str) -> Path:
 @pytest.mark.parametrize(
     "name, missing",
     [
-        *(("a.csv", sign) for sign in ("", "NA", "NaN", "null", "?", " ?", " ")),
+        *(("a.csv", sign) for sign in ("", "NA", "NaN", "null", "?", " ?", "   ")),
         *(("a.arff", "?"), ("a.parquet", "")),
     ],
 )
@@ -166,8 +166,8 @@ def test_a_preparation_of_the_version_before_does_as_it_did(tmp_path: Path) -> N
     old = Preparation.from_state(OLD_STATE, arrays)
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n4,red,0\n2,,1\n")
-    X, _ = dataset(path, preparation=old).load()
-    assert X.tolist() == [[1, 0, 1], [0, 0, 0]]
+    data = dataset(path, preparation=old)
+    assert data.load()[0].tolist() == [[1, 0, 1], [0, 0, 0]] and not data.notes
     path.write_text("a,b,y\n4,red,0\n,blue,1\n")
     with pytest.raises(BadFileError, match=r"a.csv:3: a is missing"):
         dataset(path, preparation=old)

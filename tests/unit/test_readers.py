@@ -201,6 +201,7 @@ def made_csv(path: Path, row: str, header: str = "a,b,c,y") -> Path:
         ("1,inf,x1,1", "b is inf: fill it"),
         ("1,1,x1,", "y is missing"),
         ("1,1,x1,late", "'late' in column y is not a number"),
+        ("1_000,1,x1,1", "'1_000' in column a is not a number"),
     ],
 )
 @pytest.mark.parametrize("block", [1 << 20, 10_000])

@@ -251,7 +251,8 @@ class Dataset:
             if announce is not None:
                 announce(self.n_rows)
         self.counts = counts
-        self.missing = {name: many for name, many in missing.items() if many}
+        if self.preparation.missing == "fill":
+            self.missing = {name: many for name, many in missing.items() if many}
 
 
 def dataset(

@@ -32,8 +32,9 @@ BLOCK = 1 << 21
 MOSTLY = 0.9
 # What a missing value looks like.
 MISSING = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
-# Some files have a space behind each comma, or before.
+# Some files have a space behind each comma, or before, or columns of equal width.
 _PADDED = {f"{a}{sign}{b}" for sign in MISSING for a in ("", " ") for b in ("", " ")}
+_PADDED |= {" " * width for width in range(32)}
 # A point for each three digits, as where the comma is the decimal sign.
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 
@@ -247,7 +248,7 @@ class Delimited(Table):
         return BadFileError(self.path, said)
 
     def _fits(self, field: str, kind: str) -> bool:
-        if kind == "text" or field.strip() in MISSING:
+        if kind == "text" or field in _PADDED:
             return True
         if kind == "flag":
             return field.lower() in ("true", "false", "0", "1")
@@ -279,7 +280,8 @@ def _is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    # Python takes 1_000 and digits of all scripts, pyarrow does not.
+    return field.isascii() and "_" not in field
 
 
 def _is_number_with_comma(field: str) -> bool:

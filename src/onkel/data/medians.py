@@ -33,6 +33,7 @@ class Medians:
         self._most = min(MOST, max(FEWEST, SHARED // max(width, 1)))
         self._values = np.empty((0, width))
         self._keys = np.empty((0, width))
+        self._bound = np.inf  # of the keys of those that could still be among them
         self._rng = np.random.default_rng(0)
 
     def see(self, numbers: np.ndarray) -> None:
@@ -42,9 +43,8 @@ class Medians:
 
     def _see(self, numbers: np.ndarray) -> None:
         keys = self._rng.random(len(numbers))
-        if len(self._keys) == self._most and self._keys.size:
-            some = keys < self._keys.max()
-            numbers, keys = numbers[some], keys[some]
+        some = keys < self._bound
+        numbers, keys = numbers[some], keys[some]
         spread = np.where(np.isnan(numbers), np.inf, keys[:, None])
         self._keys = np.concatenate([self._keys, spread])
         self._values = np.concatenate([self._values, numbers])
@@ -52,6 +52,7 @@ class Medians:
             kept = np.argpartition(self._keys, self._most - 1, axis=0)[: self._most]
             self._keys = np.take_along_axis(self._keys, kept, axis=0)
             self._values = np.take_along_axis(self._values, kept, axis=0)
+            self._bound = self._keys.max(initial=0.0)
 
     def found(self) -> np.ndarray:
         """Return a median for each column; NaN where nothing was seen."""
