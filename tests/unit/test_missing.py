@@ -247,7 +247,7 @@ def test_identifiers_are_left_out_unless_kept(tmp_path: Path) -> None:
     data = dataset(path)
     assert data.preparation.features == ["height"]
     assert data.left_out == {"id": "identifier", "name": "identifier"}
-    assert data.notes[0].startswith("Left out, identifier: id, name (`keep`")
+    assert data.notes[0].startswith("Left out, identifier: id, name (--keep")
     # the same scaling as without them
     alone = dataset(path, drop=["id", "name"])
     np.testing.assert_array_equal(data.load()[0], alone.load()[0])

@@ -40,7 +40,10 @@ FORMATS = {
     ".feather": "arrow",
 }
 # Why columns are left out, and what to say to that.
-LEFT_OUT = {"empty": "", "identifier": " (`keep` learns from one all the same)"}
+LEFT_OUT = {
+    "empty": "",
+    "identifier": " (--keep, or keep=, learns from one all the same)",
+}
 
 
 class Batch(NamedTuple):
