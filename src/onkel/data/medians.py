@@ -48,6 +48,11 @@ class Medians:
         spread = np.where(np.isnan(numbers), np.inf, keys[:, None])
         self._keys = np.concatenate([self._keys, spread])
         self._values = np.concatenate([self._values, numbers])
+        if len(self._keys) > 2 * self._most:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Keep the values with the smallest keys."""
         if len(self._keys) > self._most:
             kept = np.argpartition(self._keys, self._most - 1, axis=0)[: self._most]
             self._keys = np.take_along_axis(self._keys, kept, axis=0)
@@ -56,6 +61,7 @@ class Medians:
 
     def found(self) -> np.ndarray:
         """Return a median for each column; NaN where nothing was seen."""
+        self._cut()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of nothing but NaN
             return np.nanmedian(self._values, axis=0)
