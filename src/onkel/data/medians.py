@@ -9,6 +9,9 @@ import numpy as np
 MOST, FEWEST = 1 << 15, 1000
 # Values kept of all columns together, above which there are fewer of each.
 SHARED = 1 << 20
+# Of the keys: one that nobody takes, since rows made from the same one would be drawn by
+# their own values.
+SEED = int.from_bytes(b"medians")
 
 
 class Medians:
@@ -34,7 +37,7 @@ class Medians:
         self._values = np.empty((0, width))
         self._keys = np.empty((0, width))
         self._bound = np.inf  # of the keys of those that could still be among them
-        self._rng = np.random.default_rng(0)
+        self._rng = np.random.default_rng(SEED)
 
     def see(self, numbers: np.ndarray) -> None:
         """Take rows into account; NaN is what is missing."""
