@@ -9,7 +9,7 @@ import numpy as np
 MOST, FEWEST = 1 << 15, 1000
 # Values kept of all columns together, above which there are fewer of each.
 SHARED = 1 << 20
-# Of the keys: one that nobody takes, since rows made from the same one would be drawn by
+# Of the keys: one that nobody takes, as rows made from the same one would be drawn by
 # their own values.
 SEED = int.from_bytes(b"medians")
 
