@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from onkel.cli.commands import onkel as command
 
@@ -69,12 +71,31 @@ def missing_target(folder: Path) -> tuple[Path, list[str], str]:
 def missing_value(folder: Path) -> tuple[Path, list[str], str]:
     path = folder / "data.csv"
     path.write_text(_csv(200, row100="0.1,,1"))
+    return path, ["--missing", "refuse"], "data.csv:102"
+
+
+def missing_label(folder: Path) -> tuple[Path, list[str], str]:
+    path = folder / "data.csv"
+    path.write_text(_csv(200, row100="0.1,0.2,"))
     return path, [], "data.csv:102"
+
+
+def too_large(folder: Path) -> tuple[Path, list[str], str]:
+    path = folder / "data.csv"
+    path.write_text(_csv(300, row200="1e308,0.2,1"))
+    return path, [], "data.csv:202: a is 1e+308"
+
+
+def without_columns(folder: Path) -> tuple[Path, list[str], str]:
+    path = folder / "data.parquet"
+    parquet.write_table(pyarrow.table({}), path)
+    return path, [], "data.parquet: no columns"
 
 
 FAULTS = [
     *(truncated, wrong_index_order, text_in_regression, text_target_in_regression),
     *(other_type_in_batch_17, empty, missing_target, missing_value),
+    *(missing_label, too_large, without_columns),
 ]
 COMMANDS: dict[str, list[str]] = {
     "fit": ["--batch-rows", str(BATCH_ROWS)],

@@ -114,12 +114,13 @@ def boxes(tmp_path: Path) -> Path:
 def test_texts_become_one_column_each(boxes: Path) -> None:
     data = dataset(boxes, scaling="none", drop=["begun"])
     assert data.preparation.features == [
-        *("height", "is_open", "colour=blue", "colour=red"),
+        *("height", "is_open", "colour=blue", "colour=red", "colour is missing"),
     ]
     X, y = data.load()
-    # a missing text is none of the categories
+    # a missing text is a category of its own
     np.testing.assert_array_equal(
-        X, [[1.5, 1, 0, 1], [2.5, 0, 1, 0], [0.5, 1, 0, 0], [0.25, 0, 0, 1]]
+        X,
+        [[1.5, 1, 0, 1, 0], [2.5, 0, 1, 0, 0], [0.5, 1, 0, 0, 1], [0.25, 0, 0, 1, 0]],
     )
     assert y.tolist() == [7, 9, 7, 9] and y.dtype == np.int64
     # what is dropped once is dropped again

@@ -201,6 +201,7 @@ def made_csv(path: Path, row: str, header: str = "a,b,c,y") -> Path:
         ("1,inf,x1,1", "b is inf: fill it"),
         ("1,1,x1,", "y is missing"),
         ("1,1,x1,late", "'late' in column y is not a number"),
+        ("1_000,1,x1,1", "'1_000' in column a is not a number"),
     ],
 )
 @pytest.mark.parametrize("block", [1 << 20, 10_000])
@@ -211,7 +212,7 @@ def test_bad_row_of_csv(
     monkeypatch.setattr("onkel.data.delimited.BLOCK", block)
     path = made_csv(tmp_path / "boxes.csv", row)
     with pytest.raises(BadFileError, match=said) as error:
-        dataset(path)
+        dataset(path, missing="refuse")
     assert error.value.line == 16_501
     assert str(error.value).startswith(f"{path}:16501: ")
 
@@ -240,7 +241,7 @@ def test_arff_rows_are_told_by_their_line(tmp_path: Path) -> None:
         dataset(path)
     path = write(tmp_path / "q.arff", head + "1,yes\n?,no\n")
     with pytest.raises(BadFileError, match=r"q.arff:6: a is missing"):
-        dataset(path)
+        dataset(path, missing="refuse")
     for text, said in (
         (head + "{0 1, 1 yes}\n", ":5: sparse ARFF"),
         (head, ":4: there are no rows"),
@@ -266,7 +267,7 @@ def test_bad_rows_of_parquet_and_arrow(tmp_path: Path) -> None:
         path = tmp_path / "boxes.parquet"
         parquet.write_table(made, path, row_group_size=100)
         with pytest.raises(BadFileError, match=rf"parquet, row 817: {said}") as error:
-            dataset(path)
+            dataset(path, missing="refuse")
         assert error.value.row == 817 and error.value.line is None
     listed = pyarrow.table({"b": [[1], [2]], "y": [0, 1]})
     parquet.write_table(listed, path)
@@ -370,3 +371,147 @@ def test_without_pyarrow_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r'pip install "onkel\[cli\]"'):
         dataset(tmp_path / name)
+
+
+# ---- what would fill the memory, or end in somebody else's error ---------------------
+
+
+def test_too_large_a_number_is_told_with_line_column_and_value(tmp_path: Path) -> None:
+    rows = [f"{i % 9}.5,{i % 7}.5,{i % 2}" for i in range(400)]
+    rows[200] = "1e308,1,0"
+    path = write(tmp_path / "a.csv", "a,b,y\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadFileError, match=r"a.csv:202: a is 1e\+308, beyond 1e\+150"):
+        dataset(path)
+    rows[200] = "1,2,-1e200"
+    write(path, "a,b,y\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadFileError, match=r"a.csv:202: y is -1e\+200, beyond"):
+        dataset(path, task="regression")
+    for line, said in (
+        ("1 2:-1e300", "value in '2:-1e300' is beyond"),
+        ("1e300 2:1", "label 1e300 is beyond"),
+    ):
+        path = write(tmp_path / "points", "1 1:2\n" * 30 + line + "\n")
+        with pytest.raises(BadFileError, match=f"points:31: the {said}"):
+            dataset(path)
+
+
+def test_too_large_for_the_precision_is_told_with_the_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,y\n1.5,0\n2.5,1\n")
+    made = dataset(path)
+    write(path, "a,y\n1.5,0\n1e60,1\n")
+    with pytest.raises(BadFileError, match=r"a.csv:3: a is 2e\+60 after standard scal"):
+        dataset(path, preparation=made.preparation)
+    path = write(tmp_path / "points", "1 1:1\n\n2 3:1e39\n")
+    with pytest.raises(BadFileError, match=r"points:3: 3 is 1e\+39, too large for flo"):
+        dataset(path, scaling="none").load()
+
+
+def test_parquet_without_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({}), path)
+    with pytest.raises(BadFileError, match=r"a.parquet: no columns"):
+        dataset(path)
+    doubled = pyarrow.table([[1, 2], [0, 1]], names=["a", "a"])
+    parquet.write_table(doubled, path)
+    with pytest.raises(BadFileError, match=r"a.parquet: two columns have one name"):
+        dataset(path)
+
+
+def traced(act: Any) -> int:
+    """Bytes that Python and numpy held at most."""
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadFileError):
+            act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_index_far_beyond_the_values_is_refused(tmp_path: Path) -> None:
+    text = "1 1:2 3:1\n2 2:1\n" * 50 + "1 16777216:1\n" + "2 7:1\n"
+    path = write(tmp_path / "points", text)
+    said = r"points:101: index 16,777,216, but 152 values .* Number the features from 1"
+    with pytest.raises(BadFileError, match=said):
+        dataset(path)
+    assert traced(lambda: dataset(path)) < 10 * 2**20
+    # as many features as there are values, and a moderate number of them anyway
+    wide = " ".join(f"{i}:1" for i in range(1, 140_001))
+    path = write(tmp_path / "wide", f"1 {wide}\n2 3:1\n")
+    (batch,) = dataset(path).batches()
+    assert isinstance(batch.X, scipy.sparse.csr_array)
+    assert batch.X.shape == (2, 140_000)
+    path = write(tmp_path / "hashed", "1 1:1\n2 131072:1\n")
+    assert dataset(path).n_features == 131_072
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.gz", "a.arff.gz"])
+def test_a_bomb_is_refused_in_little_memory(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    with gzip.open(path, "wb") as file:
+        for _ in range(200):
+            file.write(b"0" * (1 << 20))
+    with pytest.raises(BadFileError, match=rf"{name}:1: a line of more than [\d,]+ by"):
+        dataset(path)
+    assert traced(lambda: dataset(path)) < 200 * 2**20
+    # lines of a moderate length, but too many of them
+    monkeypatch.setattr("onkel.data.text.FREE", 1 << 20)
+    body = "@relation r\n@attribute a real\n@attribute y {0,1}\n@data\n"
+    body = body * name.startswith("a.arff") + "1,0\n" * 400_000
+    write(path, body.replace(",", " 1:") if name == "a.gz" else body)
+    with pytest.raises(BadFileError, match="more than 200 times as large"):
+        dataset(path)
+
+
+def test_what_compresses_well_is_no_bomb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onkel.data.text.FREE", 1 << 10)
+    rows = "\n".join(f"{i % 13}.5,{i % 7},{i % 2}" for i in range(20_000))
+    assert dataset(write(tmp_path / "a.csv.gz", "a,b,y\n" + rows)).n_rows == 20_000
+
+
+def test_long_lines_are_read_in_small_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onkel.data.libsvm.BLOCK_BYTES", 100)
+    path = write(tmp_path / "points", "1 1:2 2:3\n2 2:0.5\n" * 40)
+    data = dataset(path, scaling="none")
+    assert data.n_rows == 80 and len(list(data.batches())) > 5
+    assert data.load()[0][:, 1].sum() == 140
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.arff"])
+def test_a_binary_file_leaves_no_traces(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture
+) -> None:
+    head = b"@relation r\n@attribute a real\n@attribute y {0,1}\n@data\n1,0\n"
+    noise = np.random.default_rng(0).bytes(200_000)
+    path = write(tmp_path / name, head * name.endswith("arff") + b"1,2\n" + noise)
+    with pytest.raises(BadFileError, match=rf"{name}:\d: not UTF-8"):
+        dataset(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_arff_has_only_declared_values(tmp_path: Path) -> None:
+    head = (
+        "@relation r\n@attribute a {red, 'very, green',\"blue\"}\n"
+        "@attribute b {1,2,3}\n@attribute y {yes,no}\n@data\n"
+    )
+    good = "red,1,yes\n'very, green', 3, no\n? ,?,yes\n blue,2.0,no\n"
+    path = write(tmp_path / "r.arff", head + good)
+    assert dataset(path).preparation.features == [
+        *("b", "a=blue", "a=red", "a=very, green", "a is missing", "b is missing"),
+    ]
+    for row, said in (
+        ("pink,1,yes", "'pink' in column a"),
+        ("red,4,yes", "4 in column b"),
+        ("red,1,maybe", "'maybe' in column y"),
+    ):
+        write(path, head + good + "% a comment, that counts\n" + row + "\n")
+        with pytest.raises(BadFileError, match=rf"r.arff:11: {said} is not among"):
+            dataset(path)

@@ -85,5 +85,6 @@ def onkel(debug: bool) -> None:
     """Kernel learning on a budget, online.
 
     DATA is a file (CSV, Parquet, Arrow, ARFF, or LIBSVM text, which may be compressed
-    by gzip, bzip2 or xz) or the name of a data set: see `onkel data list`.
+    by gzip, bzip2 or xz), - for the standard input, or the name of a data set: see
+    `onkel data list`.
     """

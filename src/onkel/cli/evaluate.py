@@ -12,7 +12,6 @@ import onkel
 from onkel.cli import models, options
 from onkel.cli.screen import as_json, bar, show, show_json, warn
 from onkel.cli.tally import Tally, decided, judge, likely
-from onkel.data import dataset
 from onkel.experiments.orders import shuffled
 
 
@@ -83,8 +82,7 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
         known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
         options.refuse_beside(context, "--model", known)
         model, preparation, _ = models.opened(given["model"])
-        place = {name: given[name] for name in options.PLACE_OPTIONS}
-        rows = dataset(data, preparation=preparation, **place)
+        rows = options.prepared(data, given, preparation)
     else:
         rows = options.opened(data, given)
         chosen = options.parsed(

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse
 from click.core import ParameterSource
 
-from onkel.cli.screen import bar
-from onkel.data import SCALINGS, Dataset, dataset
+from onkel.cli.screen import bar, note
+from onkel.cli.stdin import spooled
+from onkel.data import MISSING, SCALINGS, BadFileError, Dataset, Preparation, dataset
 from onkel.experiments.baselines import Baselines
 from onkel.experiments.orders import MOST_BYTES, bytes_of, shuffled
 from onkel.experiments.tune import accepted, class_of
@@ -46,6 +47,19 @@ _DATA_OPTIONS = [
         default="auto",
         show_default=True,
         help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(list(MISSING)),
+        default="fill",
+        show_default=True,
+        help="Empty cells, NA, NaN, null, ?: the median and an indicator (texts: a "
+        "category of their own), or refuse the file.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        help="Column to use though it looks like an identifier; may be repeated.",
     ),
 ]
 _PLACE_OPTIONS = [
@@ -108,7 +122,9 @@ parameters = click.option(
 
 # Where rows are, and what they mean, which a model knows by itself.
 PLACE_OPTIONS = ("drop", "format", "mirror", "part")
-MEANING_OPTIONS = ("target", "positive", "above", "task", "scaling")
+MEANING_OPTIONS = (
+    *("target", "positive", "above", "task", "scaling", "missing", "keep"),
+)
 DATA_OPTIONS = MEANING_OPTIONS + PLACE_OPTIONS
 SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
 
@@ -174,7 +190,32 @@ def opened(data: str, given: dict[str, Any], **more: Any) -> Dataset:
     """Open a data set by the options of `of_data`, with a bar over its first pass."""
     how = {name: given[name] for name in DATA_OPTIONS if given[name] is not None}
     with bar(f"Reading {data}") as advance:
-        return dataset(data, announce=advance, **how | more)
+        rows = _dataset(data, announce=advance, **how | more)
+    for said in rows.notes:
+        note(said)
+    return rows
+
+
+def prepared(
+    data: str, given: dict[str, Any], preparation: Preparation, **more: Any
+) -> Dataset:
+    """Open a data set by the options of `of_place`, for a model that was fitted."""
+    place = {name: given[name] for name in PLACE_OPTIONS}
+    rows = _dataset(data, preparation=preparation, **place, **more)
+    for said in rows.notes:
+        note(said)
+    return rows
+
+
+def _dataset(data: str, **how: Any) -> Dataset:
+    """Open a data set; - is the standard input, kept until the command ends."""
+    if data != "-":
+        return dataset(data, **how)
+    path = click.get_current_context().with_resource(spooled())
+    try:
+        return dataset(path, **how)
+    except BadFileError as error:
+        raise error.of(Path("stdin")) from error
 
 
 def parsed(pairs: tuple[str, ...], **given: Any) -> dict[str, Any]:
@@ -292,12 +333,14 @@ def settle_gamma(model: Any, data: Dataset) -> None:
 def describe(data: Dataset) -> dict[str, Any]:
     """Rows, features, and what is to be predicted."""
     X = next(data.batches(1)).X
-    described = {
+    described: dict[str, Any] = {
         "data": data.name,
         "rows": data.n_rows,
         "features": data.n_features,
         "storage": "sparse" if scipy.sparse.issparse(X) else "dense",
     }
+    told = {"missing_cells": data.missing, "left_out": data.left_out}
+    described |= {name: dict(columns) for name, columns in told.items() if columns}
     if data.classes is None or data.counts is None:
         return described | {"task": "regression"}
     counts = dict(zip(map(str, data.classes), map(int, data.counts), strict=True))

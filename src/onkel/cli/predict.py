@@ -14,7 +14,7 @@ import numpy as np
 from onkel.cli import models, options
 from onkel.cli.screen import bar, note, warn
 from onkel.cli.tally import Tally
-from onkel.data import Dataset, dataset
+from onkel.data import Dataset
 from onkel.data.columns import values
 from onkel.storage.whole_file import whole
 
@@ -192,10 +192,9 @@ def predict(model: Path, data: str, **given: Any) -> None:
         raise ValueError("a regressor has no scores besides its predictions")
     if given["output"] is not None:
         options.output_file(given["output"])
-    place = {name: given[name] for name in options.PLACE_OPTIONS}
     # What is copied need not be known to the model.
-    place["drop"] += given["identifiers"]
-    rows = dataset(data, preparation=preparation, labelled=False, **place)
+    place = given | {"drop": given["drop"] + given["identifiers"]}
+    rows = options.prepared(data, place, preparation, labelled=False)
     kinds, batch_rows = (given["scores"], given["proba"]), given["batch_rows"]
     which = Identifiers(rows, given["identifiers"], given["drop"], batch_rows)
     truth = Truth(rows, batch_rows)

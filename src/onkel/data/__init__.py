@@ -3,10 +3,11 @@
 from onkel.data.bad_file import BadFileError
 from onkel.data.catalogue import DataNotFoundError
 from onkel.data.datasets import Batch, Dataset, dataset
-from onkel.data.preparation import Preparation
+from onkel.data.preparation import MISSING, Preparation
 from onkel.data.scaling import SCALINGS
 
 __all__ = [
+    "MISSING",
     "SCALINGS",
     "BadFileError",
     "Batch",

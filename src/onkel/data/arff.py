@@ -1,25 +1,30 @@
 """ARFF, the format of Weka and MOA: declared columns, then rows as in CSV."""
 
-import csv
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onkel.data.bad_file import BadFileError
 from onkel.data.delimited import Delimited
 from onkel.data.tables import require_pyarrow
-from onkel.data.text import open_text
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+("[^"]*"|'[^']*'|\S+)\s+(.+)$""", re.IGNORECASE
 )
+# A value of a declaration, in quotes where it has commas.
+_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]+?)\s*(?:,|$)""")
 _KINDS = {"numeric": "number", "real": "number", "integer": "number", "string": "text"}
 
 
 class Arff(Delimited):
     """A file in ARFF. Nominal columns are texts; if all values are integers, numbers.
 
-    Sparse rows and dates in other than ISO's notation are refused.
+    Sparse rows, dates in other than ISO's notation and values that are not declared are
+    refused.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,9 +32,10 @@ class Arff(Delimited):
         self.path = path
         self._separator = ","
         self._quote = "'"
+        self._declared: dict[str, frozenset[str]] = {}
         kinds: dict[str, str] = {}
         line = 0
-        with open_text(path) as file:
+        with self._text() as file:
             for line, raw in enumerate(file, 1):
                 said = raw.decode("utf-8-sig", "replace").strip()
                 if said.lower().startswith("@data"):
@@ -66,11 +72,47 @@ class Arff(Delimited):
             raise BadFileError(self.path, f"{said!r} declares no column", line=line)
         name, kind = matched[1].strip("\"'"), matched[2].strip()
         if kind.startswith("{"):
-            values = next(csv.reader([kind.strip("{} ")], skipinitialspace=True))
-            whole = all(re.fullmatch(r"[+-]?\d+", value.strip()) for value in values)
+            inside = kind.strip("{} ")
+            values = frozenset(value.strip("\"'") for value in _VALUE.findall(inside))
+            self._declared[name] = values
+            whole = all(re.fullmatch(r"[+-]?\d+", value) for value in values)
             return name, "number" if whole else "text"
         word = kind.split()[0].lower()
         return name, "time" if word == "date" else _KINDS.get(word, kind)
+
+    def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
+        """Read columns as they are said to be, `rows` rows at a time."""
+        from pyarrow import record_batch
+
+        done = 0
+        for batch in super().batches(rows, kinds):
+            columns = {
+                name: self._checked(batch.column(name), name, kind, done)
+                for name, kind in kinds.items()
+            }
+            yield record_batch(columns) if columns else batch
+            done += batch.num_rows
+
+    def _checked(self, array: "Array", name: str, kind: str, done: int) -> "Array":
+        """Return a column without spaces around texts; refuse what is not declared."""
+        import pyarrow
+        from pyarrow import compute
+
+        if kind == "text":
+            array = compute.utf8_trim_whitespace(array)
+        if name not in self._declared or kind not in ("text", "number"):
+            return array
+        declared: Any = self._declared[name]
+        if kind == "number":
+            declared = {float(value) for value in declared if self._is_number(value)}
+        known = compute.is_in(array, pyarrow.array(sorted(declared), array.type))
+        unknown = compute.index(compute.or_(known, array.is_null()), False).as_py()
+        if unknown >= 0:
+            value = array[unknown].as_py()
+            shown = f"{value:g}" if kind == "number" else repr(value)
+            what = f"{shown} in column {name} is not among the values declared for it"
+            raise self.fault(done + unknown, what)
+        return array
 
     def _invalid_row(self, row: Any) -> str:
         return "skip" if row.text.startswith("%") else "error"

@@ -36,9 +36,14 @@ class BadFileError(ValueError):
         place = f":{line}" if line is not None else ""
         place += f", row {row}" if row is not None else ""
         super().__init__(f"{path}{place}: {what}")
+        self.what = what
         self.path = path
         self.line = line
         self.row = row
+
+    def of(self, path: Path) -> "BadFileError":
+        """Return the same error of a file as the user knows it."""
+        return BadFileError(path, self.what, self.line, self.row)
 
 
 def complain_of(fault: Callable[[int, str], BadFileError], first: int) -> Complain:

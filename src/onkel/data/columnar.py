@@ -25,9 +25,13 @@ class Columnar(Table):
         try:
             with self._open(path) as (schema, _):
                 self.kinds = kinds_of(schema)
+                doubled = len(schema) > len(self.kinds)
         except (ValueError, LookupError, OSError) as error:
             what = f"no {format} file, or damaged: {error}"
             raise BadFileError(path, what) from error
+        if doubled or not self.kinds:
+            what = "two columns have one name: rename one" if doubled else "no columns"
+            raise BadFileError(path, what)
 
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
         """Read columns as they are said to be, `rows` rows at a time."""

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +15,9 @@ from onkel.data.arff import Arff
 from onkel.data.bad_file import BadFileError, complain_of
 from onkel.data.catalogue import DataNotFoundError, File, entry, find, is_known
 from onkel.data.columnar import Columnar
-from onkel.data.columns import numbers, places, values
+from onkel.data.columns import gaps, numbers, places, refuse_gaps, values
 from onkel.data.delimited import Delimited
-from onkel.data.preparation import Preparation
+from onkel.data.preparation import MISSING, Preparation
 from onkel.data.scaling import SCALINGS
 from onkel.data.survey import (
     ROWS,
@@ -26,7 +27,7 @@ from onkel.data.survey import (
     survey_libsvm,
     survey_tables,
 )
-from onkel.data.tables import Table
+from onkel.data.tables import Table, listed
 from onkel.data.target import TASKS
 from onkel.data.text import stem_suffix
 
@@ -40,6 +41,11 @@ FORMATS = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
+}
+# Why columns are left out, and what to say to that.
+LEFT_OUT = {
+    "empty": "",
+    "identifier": " (--keep, or keep=, learns from one all the same)",
 }
 
 
@@ -72,6 +78,11 @@ class Dataset:
         Whether the catalogue says that the order of the rows means something.
     preparation
         What makes features of raw rows.
+    missing
+        Cells that are missing and filled, by column.
+    left_out
+        Columns that are not learnt from though nobody dropped them, and why: "empty" or
+        "identifier".
     """
 
     def __init__(
@@ -89,6 +100,8 @@ class Dataset:
         self.n_features = preparation.width
         self.n_rows = 0
         self.counts: np.ndarray | None = None
+        self.missing: Mapping[str, int] = {}
+        self.left_out: Mapping[str, str] = {}
         self._sources = sources
         self._dtype = np.dtype(dtype)
         self._target = preparation.target if labelled else None
@@ -108,10 +121,14 @@ class Dataset:
         """
         if rows < 1:
             raise ValueError(f"rows must be at least 1, got {rows}")
+        return self._batches(rows, Counter())
+
+    def _batches(self, rows: int, missing: Counter[str]) -> Iterator[Batch]:
+        """Read the rows; cells that are missing are counted by column."""
         first = 0
         for source in self._sources:
             if isinstance(source, Table):
-                read = self._read_table(source, rows)
+                read = self._read_table(source, rows, missing)
             else:
                 read = self._read_libsvm(source, rows)
             for X, y in read:
@@ -122,20 +139,28 @@ class Dataset:
         done, width, labelled = 0, self.n_features, self._target is not None
         for block in libsvm.read_blocks(path, rows, width, labelled):
             y = np.empty(0)
+            complain = complain_of(functools.partial(libsvm.fault, path), done)
             if self._target is not None:
-                complain = complain_of(functools.partial(libsvm.fault, path), done)
                 y = self._target.read(block.y, complain)
-            yield self.preparation.prepare(block.widened(width), None, self._dtype), y
+            raw = block.widened(width)
+            yield self.preparation.prepare(raw, None, self._dtype, complain), y
             done += len(block.y)
 
-    def _read_table(self, table: Table, rows: int) -> Iterator[tuple[Any, np.ndarray]]:
+    def _read_table(
+        self, table: Table, rows: int, missing: Counter[str]
+    ) -> Iterator[tuple[Any, np.ndarray]]:
         done, target, columns = 0, self._target, self.preparation.columns
+        rule = self.preparation.missing
         assert columns is not None
         kinds = {column.name: column.kind for column in columns}
         if target is not None and target.column is not None:
             kinds[target.column] = target.kind
         for batch in table.batches(rows, kinds):
             complain = complain_of(table.fault, done)
+            if rule != "fill":
+                refuse_gaps(batch, columns, rule == "refuse", complain)
+            for name, kind in kinds.items():
+                missing[name] += int(gaps(batch.column(name), kind).sum())
             found = numbers(batch, columns, complain)
             at = places(batch, columns, found.shape[1])
             y = np.empty(0)
@@ -143,7 +168,7 @@ class Dataset:
                 column = batch.column(target.column)
                 raw = values(column, target.column, target.kind, complain)
                 y = target.read(raw, complain)
-            yield self.preparation.prepare(found, at, self._dtype), y
+            yield self.preparation.prepare(found, at, self._dtype, complain), y
             done += batch.num_rows
 
     def load(self) -> tuple[Any, np.ndarray]:
@@ -210,7 +235,29 @@ class Dataset:
             "classes": None if self.classes is None else self.classes.tolist(),
             "counts": None if self.counts is None else self.counts.tolist(),
             "in_order": self.in_order,
+            "missing": dict(self.missing),
+            "left_out": dict(self.left_out),
+            "notes": self.notes,
         }
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of how the rows were read, in sentences."""
+        tables = [source for source in self._sources if isinstance(source, Table)]
+        notes = [note for table in tables for note in table.notes]
+        for why, more in LEFT_OUT.items():
+            columns = [name for name, said in self.left_out.items() if said == why]
+            if columns:
+                notes.append(f"left out, {why}: {listed(columns)}{more}")
+        if self.missing:
+            ranked = sorted(self.missing.items(), key=lambda item: -item[1])
+            columns = [f"{name} {cells:,}" for name, cells in ranked]
+            notes.append(
+                f"{sum(self.missing.values()):,} missing cells filled (numbers: the "
+                "median and an indicator; texts: a category of their own): "
+                f"{listed(columns)}"
+            )
+        return [f"{note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes)]
 
     @staticmethod
     def _path(source: "Path | Table") -> Path:
@@ -221,7 +268,8 @@ class Dataset:
         counts = None
         if self.classes is not None:
             counts = np.zeros(len(self.classes), np.int64)
-        for batch in self.batches(ROWS):
+        missing: Counter[str] = Counter()
+        for batch in self._batches(ROWS, missing):
             if counts is not None:
                 at = np.searchsorted(self.classes, batch.y)  # type: ignore[arg-type]
                 counts += np.bincount(at, minlength=len(counts))
@@ -229,6 +277,8 @@ class Dataset:
             if announce is not None:
                 announce(self.n_rows)
         self.counts = counts
+        if self.preparation.missing == "fill":
+            self.missing = {name: many for name, many in missing.items() if many}
 
 
 def dataset(
@@ -247,6 +297,8 @@ def dataset(
     announce: Callable[[int], None] | None = None,
     format: str | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    missing: str = "fill",
 ) -> Dataset:
     r"""Survey a data set, so that its rows can be read ready to learn.
 
@@ -291,6 +343,16 @@ def dataset(
         One of csv, tsv, arff, parquet, arrow, libsvm, to overrule the suffix.
     drop
         Columns of a table not to read.
+    keep
+        Columns of a table to learn from though they look like identifiers: texts that
+        are different in every row, and integers that number the rows or are called
+        an id. Others of that look are left out, except in data sets of the catalogue
+        and where there is nothing else.
+    missing
+        What to do about empty cells, NA, NaN, null and ? in a table: "fill" numbers
+        with the median (of a sample, if there are more than 32,768 rows) and texts
+        with a category of their own; columns that had missing cells here get a feature
+        that says so. "refuse" names the first. A target must never be missing.
 
     Returns
     -------
@@ -320,9 +382,11 @@ def dataset(
         raise ValueError(f"unknown scaling {scaling!r}; there are auto, {known}")
     if task not in ("auto", *TASKS):
         raise ValueError(f"unknown task {task!r}; there are auto, {', '.join(TASKS)}")
+    if missing not in MISSING:
+        raise ValueError(f"missing={missing!r}; there are {', '.join(MISSING)}")
     if above is not None and (positive is not None or task == "regression"):
         raise ValueError("above makes two classes: give no positive, and no regression")
-    width, in_order = 1, False
+    width, in_order, kept = 1, False, None
     found: list[tuple[Path, File]]
     if not Path(where).is_file() and is_known(str(where), mirror):
         name = str(where)
@@ -340,7 +404,7 @@ def dataset(
                 f"{where} is neither a file nor a data set of the catalogue: "
                 "`onkel data list` shows these"
             )
-        name, found = path.name, [(path, File(path.name))]
+        name, found, kept = path.name, [(path, File(path.name))], keep
     sources = [_open(path, file, format) for path, file in found]
     if target is None:
         target = found[0][1].target
@@ -352,7 +416,9 @@ def dataset(
                 _check_against(table, preparation, labelled, drop)
         made._count(announce)
         return made
-    wanted = Wanted(target, positive, above, task, scaling, labelled, drop)
+    wanted = Wanted(
+        *(target, positive, above, task, scaling, labelled, drop, kept, missing)
+    )
     tables = [source for source in sources if isinstance(source, Table)]
     if tables:
         seen = survey_tables(tables, wanted, announce)
@@ -361,12 +427,13 @@ def dataset(
         seen = survey_libsvm(paths, wanted, width, announce)
     made = Dataset(name, sources, seen.preparation, in_order, labelled, dtype)
     made.n_rows, made.counts = seen.n_rows, seen.counts
+    made.missing, made.left_out = seen.missing, seen.left_out
     return made
 
 
 def inspect(path: Path, file: File, task: str) -> Found:
     """Survey a single file of the catalogue, raw."""
-    wanted = Wanted(file.target, None, None, task, "none", True, ())
+    wanted = Wanted(file.target, None, None, task, "none", True, (), None, "fill")
     source = _open(path, file, None)
     if isinstance(source, Table):
         return survey_tables([source], wanted)

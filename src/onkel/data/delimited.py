@@ -4,13 +4,22 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onkel.data.bad_file import BadFileError
-from onkel.data.tables import Table, arrow_types, kinds_of, regroup, require_pyarrow
+from onkel.data.tables import (
+    Table,
+    arrow_types,
+    kinds_of,
+    listed,
+    regroup,
+    require_pyarrow,
+)
 from onkel.data.text import open_text
 
 if TYPE_CHECKING:
@@ -23,6 +32,11 @@ BLOCK = 1 << 21
 MOSTLY = 0.9
 # What a missing value looks like.
 MISSING = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
+# Some files have a space behind each comma, or before, or columns of equal width.
+_PADDED = {f"{a}{sign}{b}" for sign in MISSING for a in ("", " ") for b in ("", " ")}
+_PADDED |= {" " * width for width in range(32)}
+# A point for each three digits, as where the comma is the decimal sign.
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 
 
 class Delimited(Table):
@@ -33,11 +47,15 @@ class Delimited(Table):
     path
         Of the file, plain or compressed.
     separator
-        None for the one of comma and semicolon that makes more fields of a line.
+        None for the one of comma, semicolon and tabulator that makes more fields of a
+        line; where it is not the comma, numbers may have decimal commas.
     header
         Whether the first line has the names of the columns; None to tell by its look.
         Without one the names are 1, 2, 3 and so on.
     """
+
+    _point = "."  # the decimal sign
+    _commas = False  # whether that may be a comma
 
     def __init__(
         self, path: Path, separator: str | None = None, header: bool | None = None
@@ -45,7 +63,7 @@ class Delimited(Table):
         require_pyarrow("CSV")
         self.path = path
         self._quote = '"'
-        with open_text(path) as file:
+        with self._text() as file:
             numbered = ((at, line) for at, line in enumerate(file, 1) if line.strip())
             full = list(itertools.islice(numbered, 2))
         if not full:
@@ -53,31 +71,59 @@ class Delimited(Table):
         head = [line.decode("utf-8-sig", "replace") for _, line in full]
         if separator is None:
             try:
-                separator = max(",;\t", key=lambda sign: len(_fields(head[0], sign)))
+                separator = _separator(head[0])
             except ValueError as error:
                 raise BadFileError(path, str(error), line=1) from error
         self._separator = separator
+        self._commas = separator != ","
         first = _fields(head[0], separator)
         if header is None:
             second = _fields(head[1], separator) if len(head) > 1 else []
-            header = _is_header(first, second)
+            header = _is_header(first, second, self._commas)
         names = [name.strip() for name in first]
         if not header:
             names = [str(number) for number in range(1, len(first) + 1)]
         self._begin(full[0][0] if header else 0, names)
         self.kinds = self._infer(names)
 
+    def _text(self) -> io.BufferedReader:
+        """Open the file; pyarrow parses no line that is longer than a block."""
+        return open_text(self.path, longest=max(BLOCK, 1 << 20), decode=True)
+
     def _begin(self, skipped: int, names: Sequence[str]) -> None:
         """Remember where the rows begin, and their columns."""
         self._skipped = skipped
-        doubled = [name for name in names if names.count(name) > 1]
+        doubled = [name for name, times in Counter(names).items() if times > 1]
         if doubled:
             what = f"two columns are called {doubled[0]!r}: rename one"
             raise BadFileError(self.path, what, line=max(skipped, 1))
         self._names = names
 
     def _infer(self, names: Sequence[str]) -> dict[str, str]:
-        with open_text(self.path) as file:
+        block = self._first_block()
+        commas = [name for name in names if self._has_commas(block.column(name))]
+        if commas:
+            points = kinds_of(block.schema)
+            self._point = ","
+            block = self._first_block()
+            self.notes = [f"numbers with decimal commas: {listed(commas)}"]
+        kinds = kinds_of(block.schema)
+        self._zoned = {f.name for f in block.schema if getattr(f.type, "tz", None)}
+        for name in names:
+            if kinds[name] != "text":
+                continue
+            if _mostly(self._is_number, block.column(name)):
+                kinds[name] = "number"
+            elif commas and points[name] == "number":
+                what = f"{commas[0]} has decimal commas, {name} decimal points: "
+                raise BadFileError(self.path, what + "write them alike")
+            elif self._commas and _mostly(_THOUSANDS.fullmatch, block.column(name)):
+                what = f"{name} has points between thousands: write numbers without"
+                raise BadFileError(self.path, what)
+        return kinds | self._kinds_further_on([n for n in names if _is_empty(block, n)])
+
+    def _first_block(self) -> "RecordBatch":
+        with self._text() as file:
             try:
                 block = next(self._parse(file, {}))
                 if not block.num_rows:
@@ -86,13 +132,37 @@ class Delimited(Table):
                 raise
             except ValueError as error:
                 raise self._find({}, str(error)) from error
-        kinds = kinds_of(block.schema)
-        if "binary" in kinds.values():
-            raise self._find({}, "some text is not UTF-8")
-        self._zoned = {f.name for f in block.schema if getattr(f.type, "tz", None)}
-        for name in names:
-            if kinds[name] == "text" and _mostly_numbers(block.column(name)):
-                kinds[name] = "number"
+        return block
+
+    def _has_commas(self, column: Any) -> bool:
+        """Tell whether a column is one of numbers if its commas are decimal."""
+        from pyarrow import types
+
+        if not self._commas or not types.is_string(column.type):
+            return False
+        return _mostly(_is_number_with_comma, column) and not _mostly(
+            _is_number, column
+        )
+
+    def _kinds_further_on(self, names: Sequence[str]) -> dict[str, str]:
+        """Tell what columns hold of which the first block has nothing."""
+        kinds: dict[str, str] = {}
+        if not names:
+            return kinds
+        string = arrow_types()["text"]
+        with self._text() as file:
+            try:
+                for block in self._parse(file, dict.fromkeys(names, string)):
+                    for name in names:
+                        if name not in kinds and not _is_empty(block, name):
+                            numbers = _mostly(self._is_number, block.column(name))
+                            kinds[name] = "number" if numbers else "text"
+                    if len(kinds) == len(names):
+                        break
+            except BadFileError:
+                raise
+            except ValueError as error:
+                raise self._find({}, str(error)) from error
         return kinds
 
     def _parse(self, file: io.BufferedReader, types: dict) -> "CSVStreamingReader":
@@ -115,14 +185,17 @@ class Delimited(Table):
             convert_options=parser.ConvertOptions(
                 column_types=types,
                 include_columns=list(types),
-                null_values=sorted(MISSING),
+                null_values=sorted(_PADDED),
                 strings_can_be_null=True,
+                decimal_point=self._point,
             ),
         )
 
-    def _invalid_row(self, row: Any) -> str:
-        """What pyarrow shall do with a row of too many or too few fields."""
-        return "error"
+    # Tells pyarrow what to do with a row of too many or too few fields; None to refuse.
+    _invalid_row: Any = None
+
+    def _is_number(self, field: str) -> bool:
+        return (_is_number_with_comma if self._point == "," else _is_number)(field)
 
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
         """Read columns as they are said to be, `rows` rows at a time."""
@@ -132,7 +205,7 @@ class Delimited(Table):
         wanted = {name: types[kind] for name, kind in kinds.items()}
         for name in self._zoned & wanted.keys():
             wanted[name] = timestamp("us", "UTC")
-        with open_text(self.path) as file:
+        with self._text() as file:
             try:
                 yield from regroup(self._parse(file, wanted), rows)
             except BadFileError:
@@ -142,7 +215,7 @@ class Delimited(Table):
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Line numbers and fields of the rows, by a slower and more patient parser."""
-        with open_text(self.path) as file:
+        with self._text() as file:
             for _ in range(self._skipped):
                 file.readline()
             lines = (line.decode() for line in file)
@@ -164,17 +237,30 @@ class Delimited(Table):
                     what = f"{len(fields)} fields where there are {many} columns"
                     return BadFileError(self.path, what, line=line)
                 for name, field in zip(self._names, fields, strict=True):
-                    if not _fits(field, kinds.get(name, "text")):
+                    if not self._fits(field, kinds.get(name, "text")):
                         what = f"{field!r} in column {name} is not a {kinds[name]}"
                         return BadFileError(self.path, what, line=line)
-        except UnicodeDecodeError as error:
-            return BadFileError(self.path, f"not UTF-8: {error}", line=line + 1)
         except csv.Error as error:
             return BadFileError(self.path, str(error), line=line + 1)
         if line == self._skipped:
             said, line = "there are no rows after the header", line + 1
             return BadFileError(self.path, said, line=line)
         return BadFileError(self.path, said)
+
+    def _fits(self, field: str, kind: str) -> bool:
+        if kind == "text" or field in _PADDED:
+            return True
+        if kind == "flag":
+            return field.lower() in ("true", "false", "0", "1")
+        if kind == "number":
+            number = field.replace(",", ".", 1) if self._point == "," else field
+            return self._is_number(field) and math.isfinite(float(number))
+        try:
+            parse = datetime.fromisoformat if kind == "time" else date.fromisoformat
+            parse(field)
+        except ValueError:
+            return False
+        return True
 
     def fault(self, row: int, what: str) -> BadFileError:
         """Return the error for a row, counted from 0."""
@@ -194,10 +280,40 @@ def _is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    # Python takes 1_000 and digits of all scripts, pyarrow does not.
+    return field.isascii() and "_" not in field
 
 
-def _is_header(first: list[str], second: list[str]) -> bool:
+def _is_number_with_comma(field: str) -> bool:
+    """Tell a number whose decimal sign, if it has one, is a comma.
+
+    Examples
+    --------
+    >>> [_is_number_with_comma(field) for field in ("0,25", "7", "0.25", "1,2,3")]
+    [True, True, False, False]
+    """
+    return "." not in field and _is_number(field.replace(",", ".", 1))
+
+
+def _separator(line: str) -> str:
+    """Tell what separates the fields of a line.
+
+    Examples
+    --------
+    >>> _separator("height;weight"), _separator("0,5;1,25;3"), _separator("a,b;c")
+    (';', ';', ',')
+    """
+    # Commas may be decimal signs, which make as many fields as semicolons do.
+    for sign in ";\t":
+        fields = _fields(line, sign)
+        if len(fields) > 1 and all(
+            "," not in field or _is_number_with_comma(field) for field in fields
+        ):
+            return sign
+    return max(",;\t", key=lambda sign: len(_fields(line, sign)))
+
+
+def _is_header(first: list[str], second: list[str], commas: bool = False) -> bool:
     """Tell whether a line has names: texts above numbers, or different texts only.
 
     Examples
@@ -207,31 +323,27 @@ def _is_header(first: list[str], second: list[str]) -> bool:
     >>> _is_header(["0", "udp"], ["1", "tcp"])
     False
     """
-    texts = [bool(field) and not _is_number(field) for field in first]
+
+    def is_number(field: str) -> bool:
+        return _is_number(field) or (commas and _is_number_with_comma(field))
+
+    texts = [bool(field) and not is_number(field) for field in first]
     above = zip(first, texts, second, strict=False)
     if any(
-        text and _is_number(under) and field not in MISSING
+        text and is_number(under) and field not in MISSING
         for field, text, under in above
     ):
         return True
     return all(texts) and len(set(first)) == len(first) and first != second
 
 
-def _mostly_numbers(column: Any) -> bool:
+def _is_empty(block: "RecordBatch", name: str) -> bool:
+    """Tell whether a column has no value."""
+    return block.column(name).null_count == block.num_rows
+
+
+def _mostly(check: Callable[[str], Any], column: Any) -> bool:
+    """Tell whether nearly all that a column of texts has passes a check."""
     # As many as are enough to tell.
     fields = column.slice(0, 10_000).drop_null().to_pylist()
-    return bool(fields) and sum(map(_is_number, fields)) >= MOSTLY * len(fields)
-
-
-def _fits(field: str, kind: str) -> bool:
-    if kind == "text" or field in MISSING:
-        return True
-    if kind == "flag":
-        return field.lower() in ("true", "false", "0", "1")
-    if kind == "number":
-        return _is_number(field) and math.isfinite(float(field))
-    try:
-        datetime.fromisoformat(field) if kind == "time" else date.fromisoformat(field)
-    except ValueError:
-        return False
-    return True
+    return bool(fields) and sum(map(bool, map(check, fields))) >= MOSTLY * len(fields)

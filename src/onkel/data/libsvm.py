@@ -3,7 +3,7 @@
 import io
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +12,16 @@ import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 
 from onkel.data.bad_file import BadFileError
+from onkel.data.scaling import LARGEST
 from onkel.data.text import open_text
 
 # A wider matrix is taken for a mistake: its statistics alone would fill the memory.
 WIDEST = 2**24
+# So many features are room for a model in any case; more only where a file has values
+# for them, as a model has a place for every feature up to the largest.
+ROOMY = 2**17
+# Text of a block, at most, however few rows that may be.
+BLOCK_BYTES = 1 << 26
 
 
 class Block(NamedTuple):
@@ -40,7 +46,8 @@ def read_blocks(
     path
         Of the file, plain or compressed.
     rows
-        Of a block, at most; empty lines and comments count.
+        Of a block, at most; empty lines and comments count. Blocks of very long lines
+        have fewer.
     widest
         Largest index allowed.
     labelled
@@ -53,13 +60,58 @@ def read_blocks(
     """
     first = 1
     with open_text(path) as file:
-        while lines := list(itertools.islice(file, rows)):
+        while lines := _some_lines(file, rows):
             if not labelled:
                 lines = [_with_label(line) for line in lines]
             block = _parse(path, lines, first, widest)
             first += len(lines)
             if block.X.shape[0]:
                 yield block
+
+
+def _some_lines(file: io.BufferedReader, rows: int) -> list[bytes]:
+    lines: list[bytes] = []
+    size = 0
+    for line in itertools.islice(file, rows):
+        lines.append(line)
+        size += len(line)
+        if size > BLOCK_BYTES:
+            break
+    return lines
+
+
+def refuse_roominess(paths: Sequence[Path], rows: int, labelled: bool) -> None:
+    """Refuse files whose largest index is far beyond what they have values for.
+
+    Parameters
+    ----------
+    paths
+        Of the files.
+    rows
+        In memory at a time.
+    labelled
+        As in `read_blocks`.
+    """
+    entries = widest = 0
+    culprit = paths[0], 0
+    for path in paths:
+        done = 0
+        for X, y in read_blocks(path, rows, labelled=labelled):
+            entries += X.nnz
+            if X.shape[1] > widest:
+                widest = X.shape[1]
+                place = int(X.indices.argmax())
+                at = int(np.searchsorted(X.indptr, place, side="right")) - 1
+                culprit = path, done + at
+            done += len(y)
+    if widest > max(ROOMY, entries):
+        raise fault(
+            *culprit,
+            f"index {widest:,}, but {entries:,} values in the whole file: a model has "
+            "room for every feature up to the largest, so that this would waste "
+            f"gigabytes. Number the features from 1 on, or hash them to {ROOMY:,} "
+            "(sklearn.feature_extraction.FeatureHasher)",
+        )
 
 
 def fault(path: Path, row: int, what: str) -> BadFileError:
@@ -83,7 +135,8 @@ def _parse(path: Path, lines: list[bytes], first: int, widest: int) -> Block:
     except (ValueError, OverflowError) as error:
         _complain(path, lines, first, widest)
         raise BadFileError(path, str(error), line=first) from error
-    sound = np.isfinite(X.data).all() and np.isfinite(y).all()
+    # A NaN is no smaller than the largest, either.
+    sound = np.all(np.abs(X.data) <= LARGEST) and np.all(np.abs(y) <= LARGEST)
     if not sound or (X.nnz and X.indices.max() >= widest):
         _complain(path, lines, first, widest)
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -115,6 +168,8 @@ def _fault(line: bytes, widest: int) -> str:
             f"the label {words[0]!r} is not a finite number; if this is not LIBSVM's "
             "format, say which by the suffix or format="
         )
+    if abs(float(words[0])) > LARGEST:
+        return f"the label {words[0]} is beyond {LARGEST:g}, too large to learn"
     last = 0
     for word in words[1:]:
         index, colon, value = word.partition(":")
@@ -130,6 +185,8 @@ def _fault(line: bytes, widest: int) -> str:
             return f"index {index} is too large: the features are 1 to {widest}"
         if not _is_finite(value):
             return f"the value in {word!r} is not a finite number: leave it out or fill"
+        if abs(float(value)) > LARGEST:
+            return f"the value in {word!r} is beyond {LARGEST:g}, too large to learn"
         last = int(index)
     return ""
 

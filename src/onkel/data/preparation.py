@@ -1,6 +1,5 @@
 """The preparation of rows: from what a file has to what a learner gets."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,12 +7,18 @@ import numpy as np
 import scipy.sparse
 
 from onkel.data import scaling
+from onkel.data.bad_file import Complain
 from onkel.data.columns import KINDS, MOST_CATEGORIES, Column
 from onkel.data.libsvm import WIDEST
 from onkel.data.target import Target
 
 # Rows are kept sparse from this many features on, or below this density.
 WIDE, THIN = 500, 0.15
+# What is done about missing cells of a table.
+MISSING = {
+    "fill": "the median and an indicator for numbers, a category of its own for texts",
+    "refuse": "the file is refused, and the first one named",
+}
 
 
 def is_sparse(width: int, density: float) -> bool:
@@ -47,6 +52,11 @@ class Preparation:
         What the target is; None where rows have none.
     dropped
         Columns of a table that are not read, where they are there.
+    missing
+        One of `MISSING`; None for what models were fitted with before that was asked:
+        missing numbers are refused, missing texts have no category.
+    medians
+        Of the features that are numbers, which fill what is missing.
     """
 
     def __init__(
@@ -58,6 +68,8 @@ class Preparation:
         scaler: Any,
         target: Target | None,
         dropped: Sequence[str] = (),
+        missing: str | None = None,
+        medians: np.ndarray | None = None,
     ) -> None:
         self.columns = None if columns is None else tuple(columns)
         self.width = width
@@ -65,41 +77,67 @@ class Preparation:
         self.scaled = scaled
         self.target = target
         self.dropped = tuple(dropped)
+        self.missing = missing
+        self._medians = medians
         self._scaler = scaler
 
     @property
     def features(self) -> list[str]:
-        """Names of the features: numbers first, then what was made from texts."""
+        """Names of the features: numbers first, then categories and what is missing."""
         if self.columns is None:
             return [str(index) for index in range(1, self.width + 1)]
-        ordered = sorted(self.columns, key=lambda column: column.kind == "text")
-        return [feature for column in ordered for feature in column.features]
+        named = [feature for column in self.columns for feature in column.numbers]
+        return named + [mark for column in self.columns for mark in column.marks]
 
-    def prepare(self, numbers: Any, places: np.ndarray | None, dtype: Any) -> Any:
-        """Scale rows and lay them out.
+    def prepare(
+        self, numbers: Any, places: np.ndarray | None, dtype: Any, complain: Complain
+    ) -> Any:
+        """Fill and scale rows and lay them out.
 
         Parameters
         ----------
         numbers
             Dense, or CSR as wide as the features, in double precision; may be changed.
+            NaN is what is missing.
         places
             Numbers of the features that are 1 besides, of shape (rows, texts), -1 for
             none.
         dtype
             Precision of the result.
+        complain
+            Called where a value does not fit into that.
 
         Returns
         -------
         X
             An array, or CSR with 32-bit indices.
         """
-        try:
-            with np.errstate(over="raise"):
-                return self._lay_out(self._scale(numbers), places, dtype)
-        except FloatingPointError:
-            raise ValueError(
-                f"a value is too large for {np.dtype(dtype)}: scale, or use float64"
-            ) from None
+        with np.errstate(over="ignore"):
+            scaled = self._scale(self.filled(numbers))
+        self._refuse_large(scaled, np.dtype(dtype), complain)
+        return self._lay_out(scaled, places, dtype)
+
+    def filled(self, numbers: Any) -> Any:
+        """Put medians where numbers are missing."""
+        if self._medians is None:
+            return numbers
+        return np.where(np.isnan(numbers), self._medians, numbers)
+
+    def _refuse_large(self, scaled: Any, dtype: np.dtype, complain: Complain) -> None:
+        sparse = scipy.sparse.issparse(scaled)
+        found = scaled.data if sparse else scaled.ravel()
+        large = np.flatnonzero(~(np.abs(found) <= np.finfo(dtype).max))
+        if len(large):
+            at = int(large[0])
+            if sparse:
+                row = int(np.searchsorted(scaled.indptr, at, side="right")) - 1
+                feature = int(scaled.indices[at])
+            else:
+                row, feature = divmod(at, scaled.shape[1])
+            name = self.features[feature]
+            after = "" if self._scaler is None else f" after {self.scaled} scaling"
+            what = f"{name} is {found[at]:g}{after}, too large for {dtype}: "
+            complain(row, what + "scale, or use float64")
 
     def _scale(self, numbers: Any) -> Any:
         if scipy.sparse.issparse(numbers) and not self.sparse:
@@ -129,14 +167,21 @@ class Preparation:
         described = {
             "columns": None
             if self.columns is None
-            else [[name, kind, list(texts)] for name, kind, texts in self.columns],
+            else [
+                [name, kind, list(texts), has_gaps]
+                for name, kind, texts, has_gaps in self.columns
+            ],
             "width": self.width,
             "sparse": self.sparse,
             "scaling": self.scaled,
             "target": None if self.target is None else self.target.state(),
             "dropped": list(self.dropped),
+            "missing": self.missing,
         }
-        return described, scaling.state(self.scaled, self._scaler)
+        arrays = scaling.state(self.scaled, self._scaler)
+        if self._medians is not None:
+            arrays["medians"] = self._medians
+        return described, arrays
 
     @classmethod
     def from_state(
@@ -162,11 +207,10 @@ class Preparation:
         columns = _columns(described.get("columns"))
         numeric = width
         if columns is not None:
-            made = [len(column.features) for column in columns]
-            if sum(made) != width:
-                raise ValueError(f"a preparation of {width} features, not {sum(made)}")
-            numbers = [column.kind != "text" for column in columns]
-            numeric = sum(itertools.compress(made, numbers))
+            numeric = sum(len(column.numbers) for column in columns)
+            made = numeric + sum(len(column.marks) for column in columns)
+            if made != width:
+                raise ValueError(f"a preparation of {width} features, not {made}")
         centre = columns is not None or not sparse
         scaler = scaling.restore(scaled, arrays, numeric, centre)
         target = described.get("target")
@@ -178,7 +222,23 @@ class Preparation:
             isinstance(name, str) for name in dropped
         ):
             raise ValueError(f"a preparation that drops {dropped!r}")
-        return cls(columns, width, sparse, scaled, scaler, restored, dropped)
+        # What was written before this was asked says nothing about it.
+        missing = described.get("missing")
+        if not isinstance(missing, str | None) or missing not in (None, *MISSING):
+            raise ValueError(f"a preparation that does {missing!r} to missing cells")
+        medians = None
+        if missing == "fill":
+            medians = arrays.get("medians")
+            if columns is None or medians is None or medians.dtype != np.float64:
+                raise ValueError("a preparation that fills cells without medians")
+            if medians.shape != (numeric,) or not np.isfinite(medians).all():
+                raise ValueError(f"a preparation without {numeric} finite medians")
+        elif columns is not None and any(column.has_gaps for column in columns):
+            raise ValueError("a preparation with features for cells that it refuses")
+        return cls(
+            *(columns, width, sparse, scaled, scaler, restored, dropped),
+            *(missing, medians),
+        )
 
 
 def _columns(described: Any) -> list[Column] | None:
@@ -188,10 +248,11 @@ def _columns(described: Any) -> list[Column] | None:
         raise ValueError("a preparation whose columns are no list")
     columns = []
     for parts in described:
-        if not isinstance(parts, list) or len(parts) != 3:
+        if not isinstance(parts, list) or len(parts) not in (3, 4):
             raise ValueError(f"a preparation with column {parts!r}")
-        name, kind, texts = parts
-        if not isinstance(name, str) or kind not in KINDS:
+        # Three parts were written before cells could be missing.
+        name, kind, texts, has_gaps = parts if len(parts) == 4 else [*parts, False]
+        if not isinstance(name, str) or kind not in KINDS or type(has_gaps) is not bool:
             raise ValueError(f"a preparation with column {parts!r}")
         if not isinstance(texts, list) or not all(
             isinstance(text, str) for text in texts
@@ -201,7 +262,7 @@ def _columns(described: Any) -> list[Column] | None:
             raise ValueError(f"a preparation with doubtful categories of {name}")
         if texts and kind != "text":
             raise ValueError(f"a preparation with categories of {name}, a {kind}")
-        columns.append(Column(name, kind, tuple(texts)))
+        columns.append(Column(name, kind, tuple(texts), has_gaps))
     if len({column.name for column in columns}) < len(columns):
         raise ValueError("a preparation with two columns of one name")
     return columns

@@ -14,6 +14,8 @@ SCALINGS = {
     "symmetric": "to -1..1",
     "maxabs": "largest absolute value 1; keeps zeros",
 }
+# Of an absolute value: the squares of larger ones, and sums of these, may overflow.
+LARGEST = 1e150
 # Those that move zeros whatever the layout.
 DENSE_ONLY = ("minmax", "symmetric")
 

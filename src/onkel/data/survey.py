@@ -1,18 +1,33 @@
 """One pass over files to learn how to prepare their rows, in bounded memory."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from onkel.data import libsvm, scaling
-from onkel.data.bad_file import BadFileError, complain_of
-from onkel.data.columns import KINDS, MOST_CATEGORIES, Column, encode, numbers, values
+from onkel.data.bad_file import BadFileError, Complain, complain_of
+from onkel.data.columns import (
+    KINDS,
+    MOST_CATEGORIES,
+    Column,
+    encode,
+    gaps,
+    numbers,
+    refuse_gaps,
+    values,
+)
+from onkel.data.identifiers import Naming, Numbering
+from onkel.data.medians import Medians
 from onkel.data.preparation import WIDE, Preparation, is_sparse
 from onkel.data.tables import Table
 from onkel.data.target import Census, Target
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 # Rows in memory at a time.
 ROWS = 16_384
@@ -28,6 +43,8 @@ class Wanted(NamedTuple):
     scaling: str
     labelled: bool
     drop: Sequence[str]
+    keep: Sequence[str] | None  # None for all columns
+    missing: str
 
 
 class Found(NamedTuple):
@@ -36,6 +53,8 @@ class Found(NamedTuple):
     preparation: Preparation
     n_rows: int
     counts: np.ndarray | None  # rows of each class
+    missing: Mapping[str, int] = {}  # cells, by column
+    left_out: Mapping[str, str] = {}  # why, by column
 
 
 class _Sight:
@@ -86,9 +105,13 @@ def survey_libsvm(
     names = ["standard", "maxabs"] if wanted.scaling == "auto" else [wanted.scaling]
     scalers = {name: scaling.make(name, centre=False) for name in names}
     entries = 0
+    known = max(width, libsvm.ROOMY)  # features that need no more reason
     for path in paths:
         for block in libsvm.read_blocks(path, ROWS, labelled=wanted.labelled):
             width = max(width, block.X.shape[1])
+            if width > known:
+                libsvm.refuse_roominess(paths, ROWS, wanted.labelled)
+                known = libsvm.WIDEST
             entries += int(np.count_nonzero(block.X.data))
             for name, scaler in scalers.items():
                 _fit(path, name, scaler, block.widened(width))
@@ -125,16 +148,119 @@ def _fit(path: Path, name: str, scaler: Any, X: scipy.sparse.csr_array) -> None:
     scaler.partial_fit(X)
 
 
+class _Look:
+    """What is seen of the columns of tables, the target apart."""
+
+    def __init__(self, columns: Sequence[Column], wanted: Wanted) -> None:
+        self._columns, self._fills = columns, wanted.missing == "fill"
+        self._rows = 0
+        self.missing: Counter[str] = Counter()
+        self._medians = Medians(sum(len(column.numbers) for column in columns))
+        self._categories: dict[str, set[str]] = {
+            column.name: set() for column in columns if column.kind == "text"
+        }
+        doubtful = [
+            column
+            for column in columns
+            if wanted.keep is not None and column.name not in wanted.keep
+        ]
+        self._numbered = {
+            column.name: Numbering(column.name)
+            for column in doubtful
+            if column.kind == "number"
+        }
+        self._named = {c.name: Naming() for c in doubtful if c.kind == "text"}
+
+    def see(self, path: Path, batch: "RecordBatch", complain: Complain) -> np.ndarray:
+        """Take rows into account; return their numbers, NaN where one is missing."""
+        self._rows += batch.num_rows
+        if self._fills:
+            for name, kind, *_ in self._columns:
+                if missing := int(gaps(batch.column(name), kind).sum()):
+                    self.missing[name] += missing
+        else:
+            refuse_gaps(batch, self._columns, True, complain)
+        found = numbers(batch, self._columns, complain)
+        self._medians.see(found)
+        at = 0
+        for column in self._columns:
+            if column.kind == "text":
+                self._see_texts(path, column.name, batch)
+            elif column.name in self._numbered:
+                self._numbered[column.name].see(found[:, at])
+            at += len(column.numbers)
+        return found
+
+    def _see_texts(self, path: Path, name: str, batch: "RecordBatch") -> None:
+        texts, _ = encode(batch.column(name))
+        named, seen = self._named.get(name), self._categories[name]
+        if named is not None:
+            named.see(texts, batch.num_rows)
+        if len(seen) <= MOST_CATEGORIES:
+            seen.update(texts)
+        if len(seen) > MOST_CATEGORIES and not (named is not None and named.holds):
+            self._refuse_texts(path, name)
+
+    def _refuse_texts(self, path: Path, name: str) -> None:
+        raise BadFileError(
+            path,
+            f"column {name} has more than {MOST_CATEGORIES} different texts, too many "
+            "for features: drop it",
+        )
+
+    def left_out(self, path: Path) -> dict[str, str]:
+        """Return columns that say nothing about a row, and why."""
+        empty = {
+            name: "empty" for name, many in self.missing.items() if many == self._rows
+        }
+        doubtful = self._numbered | self._named
+        identifiers = [name for name, column in doubtful.items() if column.holds]
+        left_out = empty | dict.fromkeys(identifiers, "identifier")
+        if len(left_out) < len(self._columns):
+            return left_out
+        # There is nothing else to learn from.
+        for name, seen in self._categories.items():
+            if len(seen) > MOST_CATEGORIES:
+                self._refuse_texts(path, name)
+        return empty
+
+    def columns(self, left_out: Mapping[str, str]) -> list[Column]:
+        """Return the others, with their categories."""
+        return [
+            column._replace(
+                categories=tuple(sorted(self._categories.get(column.name, ()))),
+                has_gaps=column.name in self.missing,
+            )
+            for column in self._columns
+            if column.name not in left_out
+        ]
+
+    def medians(self, left_out: Mapping[str, str]) -> np.ndarray:
+        """Return the medians of the features of the others."""
+        kept = [
+            column.name not in left_out
+            for column in self._columns
+            for _ in column.numbers
+        ]
+        return self._medians.found()[np.array(kept, bool)]
+
+
 def survey_tables(
     tables: Sequence[Table],
     wanted: Wanted,
     announce: Callable[[int], None] | None = None,
 ) -> Found:
-    """Survey tables that have the same columns."""
+    """Survey tables that have the same columns.
+
+    Where cells are missing or columns are left out, the scaling takes a second pass.
+    """
     sight = _Sight(wanted, announce)
     first = tables[0]
     target = first.column(wanted.target) if wanted.labelled else None
     dropped = {first.column(name) for name in wanted.drop}
+    for name in wanted.keep or ():
+        if first.column(name) in dropped:
+            raise ValueError(f"column {name} is to be kept and to be dropped")
     kinds = {name: kind for name, kind in first.kinds.items() if name not in dropped}
     _refuse_other_types(first.path, kinds)
     if target is not None:
@@ -142,53 +268,62 @@ def survey_tables(
     columns = [Column(name, kind) for name, kind in kinds.items() if name != target]
     if not columns:
         raise BadFileError(first.path, "there is no column besides the target")
+    if wanted.keep is not None:
+        wanted = wanted._replace(keep=[first.column(name) for name in wanted.keep])
+    look = _Look(columns, wanted)
     name = "standard" if wanted.scaling == "auto" else wanted.scaling
     scaler = scaling.make(name)
-    categories: dict[str, set[str]] = {
-        column.name: set() for column in columns if column.kind == "text"
-    }
     for table in tables:
         begun = sight.rows
         check_columns(table, kinds, dropped)
         for batch in table.batches(ROWS, kinds):
             complain = complain_of(table.fault, sight.rows - begun)
-            found = numbers(batch, columns, complain)
-            if scaler is not None and found.shape[1]:
+            found = look.see(table.path, batch, complain)
+            if scaler is not None and found.shape[1] and not look.missing:
                 scaler.partial_fit(found)
-            for text, seen in categories.items():
-                seen.update(encode(batch.column(text))[0])
-                if len(seen) > MOST_CATEGORIES:
-                    what = (
-                        f"column {text} has more than {MOST_CATEGORIES} different "
-                        "texts, too many for features: drop it"
-                    )
-                    raise BadFileError(table.path, what)
             raw = None
             if target is not None:
                 raw = values(batch.column(target), target, kinds[target], complain)
             sight.see(batch.num_rows, raw)
     if not sight.rows:
         raise BadFileError(first.path, "the file has no rows")
-    columns = [
-        column._replace(categories=tuple(sorted(categories.get(column.name, ()))))
-        for column in columns
-    ]
-    width = sum(len(column.features) for column in columns)
+    left_out = look.left_out(first.path)
+    columns = look.columns(left_out)
+    numeric = sum(len(column.numbers) for column in columns)
+    width = numeric + sum(len(column.marks) for column in columns)
     if not width:
         raise BadFileError(first.path, "all columns besides the target are empty")
-    made = sum(
-        1 if column.kind == "text" else len(column.features) for column in columns
-    )
+    texts = sum(column.kind == "text" for column in columns)
     meant = None
     if target is not None:
         meant = sight.target(target, kinds[target])
-    sparse = is_sparse(width, made / width)
-    if all(column.kind == "text" for column in columns):
+    begin_again = bool(look.missing or left_out)
+    if not numeric:
         name, scaler = "none", None  # nothing but categories, which are not scaled
+    elif begin_again:
+        scaler = scaling.make(name)
     preparation = Preparation(
-        columns, width, sparse, name, scaler, meant, sorted(dropped)
+        *(columns, width, is_sparse(width, (numeric + texts) / width), name, scaler),
+        *(meant, sorted(dropped | left_out.keys()), wanted.missing),
+        look.medians(left_out) if wanted.missing == "fill" else None,
     )
-    return Found(preparation, sight.rows, sight.counts(meant))
+    if scaler is not None and begin_again:
+        _fit_again(tables, preparation, scaler)
+    filled = {name: n for name, n in look.missing.items() if name not in left_out}
+    return Found(preparation, sight.rows, sight.counts(meant), filled, left_out)
+
+
+def _fit_again(tables: Sequence[Table], preparation: Preparation, scaler: Any) -> None:
+    """Fit the scaler of a preparation to the rows as that fills them."""
+    assert preparation.columns is not None
+    kinds = {c.name: c.kind for c in preparation.columns if c.kind != "text"}
+    for table in tables:
+        done = 0
+        for batch in table.batches(ROWS, kinds):
+            complain = complain_of(table.fault, done)
+            found = numbers(batch, preparation.columns, complain)
+            scaler.partial_fit(preparation.filled(found))
+            done += batch.num_rows
 
 
 def _refuse_other_types(path: Path, kinds: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Files that are tables: their columns by name, read as batches of Arrow."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,13 @@ class Table(ABC):
     kinds
         What each column holds, as in `onkel.data.columns.KINDS`, or, where it can hold
         none of these, the type as the file has it.
+    notes
+        What a reader of a report should know of how it is read.
     """
 
     path: Path
     kinds: dict[str, str]
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
@@ -54,6 +57,18 @@ class Table(ABC):
             return names[number]
         known = ", ".join(names)
         raise BadFileError(self.path, f"no column {named!r}; there are {known}")
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Join names for a message, the first ones of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def require_pyarrow(what: str) -> None:

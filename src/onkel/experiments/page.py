@@ -287,7 +287,7 @@ def caption(outcome: Outcome) -> str:
         f"{outcome.settings['budget']:,}, gamma {outcome.gamma:.4g}, "
         f"{runs} run{'s' * (runs > 1)}. {outcome.order} Each row is predicted, then "
         f"learnt. Who looks at no row, and says {always}, has an error of {error}"
-        f"{last}."
+        + " ".join([f"{last}.", *outcome.description.get("notes", ())])
     )
 
 

@@ -1,0 +1,133 @@
+"""Identifiers: columns that number or name their rows, and say nothing about them."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+# In fewer rows a column may well have different values by chance.
+FEWEST_ROWS = 20
+# Values that are compared with each other, at most: of more, those whose scrambled bits
+# end in zeros. A value that comes twice is among them both times or never.
+MOST_KEPT = 1 << 16
+# What makes an identifier of integers that are all different, though in no order.
+_NAMES = re.compile(
+    r"(^|.*[^a-z])(id|key|uuid|guid)|index|unnamed: \d+|", re.IGNORECASE
+)
+_CAMEL = re.compile(r".*[a-z]I[dD]")
+
+
+class _Distinct:
+    """Whether all of many values are different, in bounded memory."""
+
+    def __init__(self) -> None:
+        self.holds = True
+        self._kept = np.empty(0, np.uint64)
+        self._zeros = 0  # at the end of the bits of those that are kept
+
+    def see(self, scrambled: np.ndarray) -> None:
+        fresh = self._chosen(scrambled)
+        both = np.concatenate([self._kept, fresh])
+        self._kept = np.unique(both)
+        self.holds = len(self._kept) == len(both)
+        while len(self._kept) > MOST_KEPT:
+            self._zeros += 1
+            self._kept = self._chosen(self._kept)
+
+    def _chosen(self, scrambled: np.ndarray) -> np.ndarray:
+        mask = np.uint64((1 << self._zeros) - 1)
+        return scrambled[(scrambled & mask) == 0]
+
+
+class Numbering:
+    """Tells whether a column of numbers is an identifier.
+
+    It is if all are different integers, and they grow by one step from row to row, or
+    fill at least half of the range that they lie in, or the column is called one.
+
+    Examples
+    --------
+    >>> ids, heights = Numbering("patient"), Numbering("height")
+    >>> ids.see(np.arange(100.0)), heights.see(np.linspace(1, 2, 100))
+    (None, None)
+    >>> ids.holds, heights.holds
+    (True, False)
+    """
+
+    def __init__(self, name: str) -> None:
+        self._named = bool(_NAMES.fullmatch(name) or _CAMEL.fullmatch(name))
+        self._distinct = _Distinct()
+        self._least, self._greatest = np.inf, -np.inf
+        self._last, self._step = np.empty(0), None
+        self._even = True
+        self._rows = 0
+        self._possible = True
+
+    def see(self, numbers: np.ndarray) -> None:
+        """Take rows into account; NaN is what is missing."""
+        if not self._possible or not len(numbers):
+            return
+        # Integers beyond 2^53 are not told apart.
+        whole = np.all(np.floor(numbers) == numbers) and np.all(abs(numbers) < 2**53)
+        if whole:
+            self._distinct.see(_scrambled(numbers.astype(np.int64).view(np.uint64)))
+        self._possible = bool(whole) and self._distinct.holds
+        self._rows += len(numbers)
+        self._least = min(self._least, numbers.min())
+        self._greatest = max(self._greatest, numbers.max())
+        steps = np.diff(np.concatenate([self._last, numbers]))
+        if len(steps):
+            self._step = steps[0] if self._step is None else self._step
+            self._even &= bool(np.all(steps == self._step))
+        self._last = numbers[-1:]
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is one, of all rows so far."""
+        if not self._possible or self._rows < FEWEST_ROWS:
+            return False
+        dense = self._greatest - self._least < 2 * self._rows
+        return self._even or dense or self._named
+
+
+class Naming:
+    """Tells whether a column of texts is an identifier: all are different.
+
+    Examples
+    --------
+    >>> names = Naming()
+    >>> names.see([f"box {i}" for i in range(50)], rows=50)
+    >>> names.holds
+    True
+    """
+
+    def __init__(self) -> None:
+        self._distinct = _Distinct()
+        self._rows = 0
+
+    def see(self, texts: Iterable[str], rows: int) -> None:
+        """Take the different texts of some rows into account."""
+        texts = list(texts)
+        self._rows += rows
+        if not self._distinct.holds:
+            return
+        if len(texts) < rows:
+            self._distinct.holds = False
+            return
+        digests = [
+            hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts
+        ]
+        self._distinct.see(np.frombuffer(b"".join(digests), np.uint64))
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is one, of all rows so far."""
+        return self._distinct.holds and self._rows >= FEWEST_ROWS
+
+
+def _scrambled(bits: np.ndarray) -> np.ndarray:
+    """Mix the bits of 64-bit integers, each to another one (splitmix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
