@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-# Merging in single precision, where squares underflow, removal, a grid of cells, sparse
-# rows and the draws of Fourier features: what looks up places that it has computed.
+# Merging in single precision, where squares underflow, removal, sparse and dense rows,
+# Fourier features: about a minute, nearly all of it compilation.
 SELECTED = [
     "contract/test_numbers.py::test_weights_that_underflow_in_single_precision_do_not_stop_merging",
     "contract/test_numbers.py::test_a_budget_of_255_in_one_byte_is_kept",
