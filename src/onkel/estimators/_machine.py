@@ -272,6 +272,7 @@ class KernelMachine(KernelEstimator):
         learner = Learner(plan, budget, outputs, X.shape[1], X.dtype, draws)
         if found is not None:
             learner.adopt(found.points, found.coef)
+            self._refuse_infinity(learner)
         return learner
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
