@@ -108,7 +108,7 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
         "system": type(model).__name__,
         "how": _how(given),
         **tally.result(),
-        "model_size": model.model_size_,
+        **models.size_of(model),
         "seconds": time.perf_counter() - start,
     }
     baseline, warnings = tally.baseline(), tally.warnings

@@ -62,7 +62,7 @@ def fit(data: str, **given: Any) -> None:
         "parameters": chosen | _found(model),
         "learnt": learnt.how,
         **expected,
-        "model_size": model.model_size_,
+        **models.size_of(model),
         "updates": model.n_updates_,
         "seconds": seconds,
         "model_file": str(given["output"]),

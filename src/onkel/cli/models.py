@@ -25,11 +25,25 @@ def opened(path: Path) -> Opened:
             f"{path} does not say how the columns of a file become rows: it was saved "
             "by onkel.save, not by `onkel fit`. Use it from Python: onkel.load"
         )
-    preparation = Preparation.from_state(extra["preparation"], contents.arrays)
-    if extra.get("odds") is None:
-        return Opened(model, preparation)
-    classes = len(getattr(model, "classes_", ()))
-    return Opened(model, preparation, Odds.from_state(extra["odds"], classes))
+    try:
+        preparation = Preparation.from_state(extra["preparation"], contents.arrays)
+        if extra.get("odds") is None:
+            return Opened(model, preparation)
+        classes = len(getattr(model, "classes_", ()))
+        return Opened(model, preparation, Odds.from_state(extra["odds"], classes))
+    except Exception as error:  # a digest is no signature
+        raise model_file.ModelFileError(
+            f"{path} does not say in a way that makes sense how the columns of a file "
+            f"become rows: {error!r}"
+        ) from error
+
+
+def size_of(model: Any) -> dict[str, int]:
+    """How large a model is: centres, and explicit features where it has some."""
+    size = {"model_size": model.model_size_}
+    if hasattr(model, "feature_coef_"):
+        size["explicit_features"] = model.feature_coef_.shape[1]
+    return size
 
 
 def saved(

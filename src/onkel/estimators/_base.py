@@ -61,7 +61,6 @@ def is_finite(state: Any, outputs: int) -> bool:
 class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
-    gamma: Any
     _learner: Learner
     # The first rows of a stream, while they are few; see `_beginning`.
     _beginning: Reservoir | None = None
@@ -213,8 +212,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _take_statistics(self, like: Any) -> None:
         """Set parameters that rows decide to what they have decided."""
-        if isinstance(self.gamma, str):
-            self.gamma = like.plan.kernel.gamma
+        self._settle_gamma(like.plan.kernel)
 
     def _look_at(self, X: Any) -> None:
         """Choose what depends on the rows, besides gamma, before learning begins."""

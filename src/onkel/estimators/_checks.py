@@ -67,6 +67,8 @@ def _names_of_parameters(cls: type) -> list[str]:
 class CheckedEstimator(BaseEstimator, ABC):
     """An estimator that looks at what it is given before it begins."""
 
+    gamma: Any
+
     @classmethod
     def _get_param_names(cls) -> list[str]:
         return _names_of_parameters(cls)
@@ -232,6 +234,11 @@ class CheckedEstimator(BaseEstimator, ABC):
                 stacklevel=levels_to_the_caller(),
             )
         return 1.0
+
+    def _settle_gamma(self, kernel: Any) -> None:
+        """Set gamma, where rows decide it, to what they have decided."""
+        if isinstance(self.gamma, str):
+            self.gamma = kernel.gamma
 
     def _seeds(self) -> list[np.random.Generator]:
         """Generators for order, draws and features."""

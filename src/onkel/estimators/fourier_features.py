@@ -115,8 +115,7 @@ class FourierFeatures(
 
     def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
         """Make an empty map of the parameters, for a model file to fill."""
-        if isinstance(self.gamma, str):
-            self.gamma = like.kernel.gamma
+        self._settle_gamma(like.kernel)
         self._check_parameters()
         width = checked_width(self)
         if len(like.points) != width // 2:

@@ -118,8 +118,7 @@ class NystromFeatures(
 
     def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
         """Make an empty map of the parameters, for a model file to fill."""
-        if isinstance(self.gamma, str):
-            self.gamma = like.kernel.gamma
+        self._settle_gamma(like.kernel)
         self._check_parameters()
         count, rank = like.mapping.matrix.shape
         most = min(count, checked_rank(self, default=int(self.budget)))
