@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.blas import ssyrk
 
 from onkel.engine.objective import differentiate
 from onkel.engine.threads import blas_in_one_thread
@@ -250,7 +249,9 @@ class Solver:
 
         def task(part: np.ndarray, known: np.ndarray, total: _Sums) -> None:
             root = np.sqrt(curvatures[part] / share).astype(np.float32)
-            total.matrix += ssyrk(1.0, (known * root[:, np.newaxis]).T, lower=True)
+            scaled = known * root[:, np.newaxis]
+            # numpy makes it ssyrk, and unlike scipy's that lets other threads work.
+            total.matrix += scaled.T @ scaled
 
         totals = self.values.each(task, lambda: _Sums(self.gram.shape), rows)
         matrix = self.gram + sum(total.matrix for total in totals)
