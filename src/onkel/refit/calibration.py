@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from onkel.engine.threads import blas_in_one_thread
 from onkel.losses import Kind
 from onkel.refit.held_out import Task
 
@@ -51,7 +52,8 @@ def pieces(scores: np.ndarray, bends: tuple[float, ...] = FEW_BENDS) -> np.ndarr
 def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """G of the scores."""
     bends = BENDS if len(slopes) > len(BENDS) else FEW_BENDS
-    return pieces(np.asarray(scores, np.float64), bends) @ slopes
+    with blas_in_one_thread:
+        return pieces(np.asarray(scores, np.float64), bends) @ slopes
 
 
 def chances(odds: np.ndarray) -> np.ndarray:
