@@ -12,6 +12,7 @@ import scipy.sparse
 from scipy.spatial.distance import pdist
 
 import onkel
+from onkel.estimators._beginning import LONGEST, informing
 from tests.contract.systems import (
     CLASSIFIERS,
     REGRESSORS,
@@ -213,17 +214,20 @@ def test_fit_takes_the_radius_from_many_rows() -> None:
 def test_a_stream_takes_the_radius_from_its_first_rows(first: int) -> None:
     X, y = data(AVM, 1300)
     X[first:] *= 4.0
-    X[1000:] *= 2.0
-    radius = from_distances(X[: min(first, 1000)])
+    X[1024:] *= 2.0
     model = AVM.make(**AUTO)
-    twin = AVM.make(coverage_radius=radius, gamma=1e-4)
     for part in (slice(0, first), slice(first, None)):
         model.partial_fit(X[part], y[part])
-        twin.partial_fit(X[part], y[part])
-        assert model.coverage_radius_ == pytest.approx(radius, rel=1e-12)
-    np.testing.assert_allclose(
-        model.decision_function(X), twin.decision_function(X), rtol=1e-9, atol=1e-9
-    )
+        looked_at = informing(model.t_, LONGEST)
+        # Of more than 1,000 rows distances are those of 1,000.
+        radius = from_distances(X[:looked_at])
+        rounding = 1e-12 if looked_at <= 1000 else 0.02
+        assert model.coverage_radius_ == pytest.approx(radius, rel=rounding)
+        twin = AVM.make(coverage_radius=model.coverage_radius_, gamma=1e-4)
+        twin.partial_fit(X[: model.t_], y[: model.t_])
+        np.testing.assert_allclose(
+            model.decision_function(X), twin.decision_function(X), rtol=1e-9, atol=1e-9
+        )
 
 
 def test_a_radius_from_the_rows_is_never_much_smaller_than_their_distances() -> None:
@@ -260,15 +264,25 @@ def test_identical_rows_warn_and_give_a_radius_of_one(
     assert model.n_cores_ == 1
 
 
-def test_one_first_row_warns_and_the_stream_goes_on() -> None:
+def test_a_stream_begins_with_one_row_and_goes_on() -> None:
     X, y = data(AVM, ROWS)
-    model, twin = AVM.make(**AUTO), AVM.make(coverage_radius=1.0, gamma=1e-4)
-    with pytest.warns(UserWarning, match="coverage_radius=1.0"):
-        model.partial_fit(X[:1], y[:1], classes=[0, 1])
-    twin.partial_fit(X[:1], y[:1], classes=[0, 1])
-    # Once, and never again.
-    goes_on_alike(model, twin, X[1:], y[1:])
+    model = AVM.make(**AUTO).partial_fit(X[:1], y[:1], classes=[0, 1])
     assert model.coverage_radius_ == 1.0
+    model.partial_fit(X[1:], y[1:])
+    twin = AVM.make(coverage_radius=model.coverage_radius_, gamma=1e-4)
+    twin.partial_fit(X, y, classes=[0, 1])
+    looked_at = from_distances(X[: informing(ROWS, LONGEST)])
+    assert model.coverage_radius_ == pytest.approx(looked_at, rel=1e-12)
+    np.testing.assert_allclose(
+        model.decision_function(X), twin.decision_function(X), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_equal_first_rows_warn() -> None:
+    X, y = data(AVM, ROWS)
+    X[:2] = X[0]
+    with pytest.warns(UserWarning, match="coverage_radius=1.0"):
+        AVM.make(**AUTO).partial_fit(X[:2], [0, 1])
 
 
 def test_fit_looks_for_the_radius_anew_and_a_stream_does_not() -> None:

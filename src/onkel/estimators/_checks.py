@@ -6,6 +6,7 @@ import inspect
 import math
 import threading
 import warnings
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
@@ -62,6 +63,18 @@ def largest_entry(dtype: Any, features: int) -> float:
 def _names_of_parameters(cls: type) -> list[str]:
     """Names of a system's parameters: scikit-learn reads the signature each time."""
     return BaseEstimator._get_param_names.__func__(cls)
+
+
+# Locks of the estimators that have learnt; none is part of an estimator, which can be
+# copied and pickled.
+_turns: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_door = threading.Lock()
+
+
+def _turn(estimator: Any) -> Any:
+    """Return the lock that a thread holds while it learns."""
+    with _door:
+        return _turns.setdefault(estimator, threading.RLock())
 
 
 class CheckedEstimator(BaseEstimator, ABC):
@@ -125,7 +138,7 @@ class CheckedEstimator(BaseEstimator, ABC):
         What the draft changes in place it must have copied before. Threads that predict
         meanwhile see the estimator as it was; those that learn wait for each other.
         """
-        with self.__dict__.setdefault("_turn", threading.RLock()):
+        with _turn(self):
             draft, seed = self._still(), self.random_state
             is_drawn_from = isinstance(seed, np.random.RandomState)
             drawn = seed.get_state() if is_drawn_from else None
@@ -265,9 +278,7 @@ class CheckedEstimator(BaseEstimator, ABC):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**super().__getstate__(), "_onkel_version": __version__}
-        state.pop("_turn", None)  # of this process's threads
-        return state
+        return {**super().__getstate__(), "_onkel_version": __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         version = state.pop("_onkel_version", None)

@@ -20,9 +20,10 @@ def radius_of(estimator: Any, X: Any) -> float:
     mean = float(distances.mean()) if len(distances) else 0.0
     if mean > 0.0:
         return max(mean - float(distances.std()), SMALLEST_SHARE * mean)
-    warnings.warn(
-        'coverage_radius="auto" needs rows that differ, and these do not: using '
-        "coverage_radius=1.0. Give it a number if that is not what you want.",
-        stacklevel=levels_to_the_caller(),
-    )
+    if X.shape[0] > 1:  # the first row of a stream says nothing yet
+        warnings.warn(
+            'coverage_radius="auto" needs rows that differ, and these do not: using '
+            "coverage_radius=1.0. Give it a number if that is not what you want.",
+            stacklevel=levels_to_the_caller(),
+        )
     return 1.0

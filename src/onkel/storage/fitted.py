@@ -28,7 +28,7 @@ PRIVATE = (
     *("_quick", "_quick_gamma"),
 )
 # Made anew when needed, or somebody else's.
-LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback", "_turn")
+LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
 
 
 def _number(least: float, most: float = math.inf) -> Callable[[str, Any], None]:
