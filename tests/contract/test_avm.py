@@ -279,7 +279,7 @@ def test_a_stream_begins_with_one_row_and_goes_on() -> None:
 
 
 def test_equal_first_rows_warn() -> None:
-    X, y = data(AVM, ROWS)
+    X, _ = data(AVM, ROWS)
     X[:2] = X[0]
     with pytest.warns(UserWarning, match="coverage_radius=1.0"):
         AVM.make(**AUTO).partial_fit(X[:2], [0, 1])

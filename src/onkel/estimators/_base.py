@@ -252,10 +252,14 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _refuse_infinity(self, learner: Learner) -> None:
         """Refuse what was learnt if it is not finite: it would never be again."""
-        model = learner.model
-        states = (model.head, model.coef), model.average, learner.budget
+        model, head = learner.model, learner.head
+        states = (model.coef,), model.average, learner.budget
+        # The norm is kept for the ball only; without one it may well overflow.
+        norm2 = head.norm2 if learner.plan.ball else 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = all(is_finite(state, len(model.coef)) for state in states)
+            finite = np.isfinite([head.factor, head.largest, norm2]).all() and all(
+                is_finite(state, len(model.coef)) for state in states
+            )
         if not finite:
             raise ValueError(
                 f"The coefficients of {type(self).__name__} overflowed in this call; "

@@ -44,6 +44,8 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     if not isinstance(head, np.recarray) or head.dtype != HEAD or len(head) != 1:
         raise ValueError("its model has no counters")
     count = int(head[0].count)
+    if not blank.plan.ball:
+        head.norm2 = 0.0  # nobody reads it, so that it may have overflown
     _make_room(blank, value.model, count)
     sizes = _sizes(blank, count)
     # The number of slots in use first: it bounds the rest.
