@@ -12,7 +12,7 @@ import scipy.sparse
 from scipy.spatial.distance import pdist
 
 import onkel
-from onkel.estimators._beginning import LONGEST, informing
+from onkel.estimators._beginning import informing
 from tests.contract.systems import (
     CLASSIFIERS,
     REGRESSORS,
@@ -218,7 +218,7 @@ def test_a_stream_takes_the_radius_from_its_first_rows(first: int) -> None:
     model = AVM.make(**AUTO)
     for part in (slice(0, first), slice(first, None)):
         model.partial_fit(X[part], y[part])
-        looked_at = informing(model.t_, LONGEST)
+        looked_at = informing(model.t_)
         # Of more than 1,000 rows distances are those of 1,000.
         radius = from_distances(X[:looked_at])
         rounding = 1e-12 if looked_at <= 1000 else 0.02
@@ -271,7 +271,7 @@ def test_a_stream_begins_with_one_row_and_goes_on() -> None:
     model.partial_fit(X[1:], y[1:])
     twin = AVM.make(coverage_radius=model.coverage_radius_, gamma=1e-4)
     twin.partial_fit(X, y, classes=[0, 1])
-    looked_at = from_distances(X[: informing(ROWS, LONGEST)])
+    looked_at = from_distances(X[: informing(ROWS)])
     assert model.coverage_radius_ == pytest.approx(looked_at, rel=1e-12)
     np.testing.assert_allclose(
         model.decision_function(X), twin.decision_function(X), rtol=1e-9, atol=1e-9
@@ -280,9 +280,9 @@ def test_a_stream_begins_with_one_row_and_goes_on() -> None:
 
 def test_equal_first_rows_warn() -> None:
     X, _ = data(AVM, ROWS)
-    X[:2] = X[0]
+    X[:16] = X[0]
     with pytest.warns(UserWarning, match="coverage_radius=1.0"):
-        AVM.make(**AUTO).partial_fit(X[:2], [0, 1])
+        AVM.make(**AUTO).partial_fit(X[:16], [0, 1] * 8)
 
 
 def test_fit_looks_for_the_radius_anew_and_a_stream_does_not() -> None:

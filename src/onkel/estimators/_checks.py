@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from onkel import kernels
 from onkel._version import __version__
+from onkel.estimators._beginning import FEW
 from onkel.estimators._distances import squared_distances, variance
 from onkel.estimators._entries import (
     located,
@@ -240,13 +241,17 @@ class CheckedEstimator(BaseEstimator, ABC):
             inverse = float(np.median(distances)) if len(distances) else 0.0
         if inverse > 0.0:
             return 1.0 / inverse
-        if X.shape[0] > 1:  # the first row of a stream says nothing yet
+        if self._says_enough(X):
             warnings.warn(
                 f'gamma="{self.gamma}" needs features that vary, and these do not: '
                 "using gamma=1.0. Give gamma a number if that is not what you want.",
                 stacklevel=levels_to_the_caller(),
             )
         return 1.0
+
+    def _says_enough(self, X: Any) -> bool:
+        """Whether rows are no mere beginning of a stream, of which more will come."""
+        return X.shape[0] >= FEW or getattr(self, "_beginning", None) is None
 
     def _settle_gamma(self, kernel: Any) -> None:
         """Set gamma, where rows decide it, to what they have decided."""

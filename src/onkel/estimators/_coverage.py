@@ -20,7 +20,7 @@ def radius_of(estimator: Any, X: Any) -> float:
     mean = float(distances.mean()) if len(distances) else 0.0
     if mean > 0.0:
         return max(mean - float(distances.std()), SMALLEST_SHARE * mean)
-    if X.shape[0] > 1:  # the first row of a stream says nothing yet
+    if estimator._says_enough(X):
         warnings.warn(
             'coverage_radius="auto" needs rows that differ, and these do not: using '
             "coverage_radius=1.0. Give it a number if that is not what you want.",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel.estimators._base import KernelEstimator
-from onkel.estimators._beginning import LONGEST, cut
+from onkel.estimators._beginning import LONGEST, informing
 from onkel.refit.reservoir import Reservoir
 
 
@@ -38,28 +38,44 @@ class StreamEstimator(KernelEstimator):
         rows so far are learnt anew: see `onkel.estimators._beginning`.
         """
         if not hasattr(self, "_learner"):
-            self._beginning = Reservoir(self._longest_beginning)
-            if not self._depends_on_rows():
-                self._beginning = None
-                self._begin(X[:1], y)
-        scores, done = None, 0
-        if self._beginning is not None:
-            again, known, done, self._beginning = cut(self._beginning, X, y, weight)
-            if again is not None:
-                self._begin(again[0], again[1])
-                scores = self._learn_rows(*again, self._none(keep_scores), first=-known)
-                scores = None if scores is None else scores[known:]
-        scores = self._none(keep_scores) if scores is None else scores
-        some = None if weight is None else weight[done:]
-        return self._learn_rows(X[done:], y[done:], some, scores, first=done)
+            if self._depends_on_rows():
+                self._beginning = Reservoir(self._longest_beginning)
+            self._begin(X[:1], y)
+        outputs = len(self._learner.model.coef)
+        scores = np.zeros((0, outputs), self._dtype) if keep_scores else None
+        start = 0
+        while start < len(y):
+            known = 0 if self._beginning is None else len(self._beginning)
+            # As many again as statistics have, and the first row by itself.
+            due = max(2 * informing(known), 1) - known
+            stop = len(y) if self._beginning is None else min(len(y), start + due)
+            some = None if weight is None else weight[start:stop]
+            rows = X[start:stop], y[start:stop], some
+            scores = self._learn_rows(*rows, scores, first=start)
+            if self._beginning is not None:
+                self._look_again(*rows, is_due=stop - start == due, first=stop)
+            start = stop
+        return scores
+
+    def _look_again(
+        self, X: Any, y: np.ndarray, weight: Any, is_due: bool, first: int
+    ) -> None:
+        """Keep first rows, and when it is due learn them all anew."""
+        assert self._beginning is not None
+        beginning = self._beginning.copy()
+        beginning.add(X, y, np.ones(len(y)) if weight is None else weight)
+        is_over = len(beginning) >= self._longest_beginning
+        self._beginning = None if is_over else beginning
+        if not is_due or len(beginning) == 1:
+            return
+        # Which were not predicted before they were learnt is known already.
+        mistakes, (X, y, weight) = self._learner.head.mistakes, beginning.rows()
+        self._begin(X, y)
+        self._learn_rows(X, y, weight, None, first=first - len(y))
+        self._learner.head.mistakes = mistakes
 
     def _begin(self, X: Any, y: np.ndarray) -> None:
         """Begin anew, with the statistics of these rows."""
         self._learner, _ = self._new_learner(X, self._first_outputs(y), None)
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
-
-    def _none(self, wanted: bool) -> np.ndarray | None:
-        """Scores of no rows, if scores are wanted."""
-        outputs = len(self._learner.model.coef)
-        return np.zeros((0, outputs), self._dtype) if wanted else None
