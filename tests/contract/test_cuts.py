@@ -91,3 +91,29 @@ def test_a_refused_call_leaves_the_beginning_as_it_was() -> None:
         model.partial_fit(np.full((5, 4), np.nan), labels[:5])
     model.partial_fit(X[9:], labels[9:])
     np.testing.assert_array_equal(answers(model), answers(learnt("rbp", [9])))
+
+
+@pytest.mark.parametrize("seed", [None, "drawn"])
+def test_what_is_learnt_anew_draws_the_same(seed: str | None) -> None:
+    def made() -> Any:
+        state = None if seed is None else np.random.RandomState(0)
+        return onkel.RBPClassifier(budget=8, random_state=state)
+
+    model = made().partial_fit(X[:60], labels[:60])
+    copy = pickle.loads(pickle.dumps(model))
+    for each in (model, copy):
+        each.partial_fit(X[60:700], labels[60:700])
+    np.testing.assert_array_equal(answers(copy), answers(model))
+    if seed is not None:
+        whole = made().partial_fit(X[:700], labels[:700])
+        np.testing.assert_allclose(answers(whole), answers(model), atol=1e-9)
+
+
+def test_fit_draws_anew_after_the_beginning_of_a_stream() -> None:
+    model = onkel.RBPClassifier(budget=8, random_state=np.random.RandomState(0))
+    model.partial_fit(X[:60], labels[:60])
+    twin = onkel.RBPClassifier(budget=8, random_state=np.random.RandomState(0))
+    twin.partial_fit(X[:60], labels[:60])
+    first = answers(model.fit(X, labels))
+    np.testing.assert_array_equal(first, answers(twin.fit(X, labels)))
+    assert not np.array_equal(first, answers(model.fit(X, labels)))

@@ -100,11 +100,29 @@ def negative_norms() -> Any:
     return model
 
 
+def huge_coefficients() -> Any:
+    model = onkel.RBPClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
+    model._learner.model.coef[:] = -1e308
+    return model
+
+
+def far_center() -> Any:
+    model = onkel.RBPClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
+    model._learner.model.points[0, 0] = 1e308
+    return model
+
+
+def strange_label() -> Any:
+    model = onkel.RBPClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
+    model.classes_ = np.array([0.0, np.inf])
+    return model
+
+
 def repeated_rows() -> Any:
     model = onkel.RBPClassifier(budget=5).partial_fit(X[:50], y[:50])
     kept = model._beginning.kept
     model._beginning = Reservoir(model._beginning.size)
-    model._beginning.kept = kept * 3000
+    model._beginning.kept = kept * 300
     return model
 
 
@@ -121,6 +139,9 @@ def repeated_rows() -> Any:
         (no_limit, "Discard.limit"),
         (strange_threads, "n_jobs"),
         (negative_norms, "Model.norms"),
+        (huge_coefficients, "Model.coef"),
+        (far_center, "Model.points"),
+        (strange_label, "classes_"),
         (repeated_rows, "_beginning has more rows"),
     ],
 )
@@ -151,6 +172,9 @@ def test_devices_and_endless_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(len(text).to_bytes(8, "little") + text)
     with pytest.raises(onkel.ModelFileError):
         onkel.load(tmp_path / "long")
+    model = onkel.RBPClassifier(gamma=0.5, budget=[1] * 3_000_000)
+    with pytest.raises(TypeError, match="parts"):
+        onkel.save(model, tmp_path / "long")
 
 
 NAMES = sorted(

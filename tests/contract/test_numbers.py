@@ -375,3 +375,34 @@ def test_any_classifier_with_partial_fit_can_be_judged_progressively(cls: Any) -
 def test_any_regressor_with_partial_fit_can_be_judged_progressively() -> None:
     scores = onkel.progressive(SGDRegressor(random_state=0), X, X[:, 0])
     assert scores[0] == 0.0 and np.abs(scores - X[:, 0])[200:].mean() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: perceptron().fit(scipy.sparse.coo_array(X[:, 0]), y), "1 dimension"),
+        (lambda: perceptron().partial_fit(X, y, classes=[0, 1, np.nan]), "classes"),
+        (lambda: perceptron().partial_fit(X, y, classes=[0, "a", None]), "classes"),
+        (lambda: perceptron(n_jobs=10**7).fit(X, y), "n_jobs"),
+        (lambda: perceptron().fit(X, y).set_params(n_jobs=1.5).predict(X), "n_jobs"),
+        (
+            lambda: onkel.BSGDClassifier(class_weight={0: 10**400}).fit(X, y),
+            "class_weight",
+        ),
+        (
+            lambda: onkel.BSGDClassifier().fit(X, y, sample_weight={}),
+            "sample_weight",
+        ),
+        (lambda: onkel.BSGDRegressor(epsilon=10**400).fit(X, X[:, 0]), "epsilon"),
+    ],
+)
+def test_what_a_stranger_tried_is_refused_by_name(call: Callable, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_half_precision_is_saved(tmp_path: Any) -> None:
+    model = onkel.BSGDClassifier(alpha=np.float16(0.5), gamma=0.5)
+    model.partial_fit(X, y, classes=np.array([0, 1], np.float16))
+    onkel.save(model, tmp_path / "model")
+    assert onkel.load(tmp_path / "model").alpha == 0.5

@@ -1,6 +1,8 @@
 """Threads: one learns, many predict, and nobody sees a model half learnt."""
 
+import os
 import pickle
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,20 @@ def test_threads_that_learn_wait_for_each_other() -> None:
     for thread in threads:
         thread.join()
     assert model.t_ == CHUNK + 3 * ROWS
+
+
+def test_a_process_forked_while_a_thread_learns_can_learn() -> None:
+    model = onkel.RBPClassifier(budget=40, gamma=0.5, random_state=0)
+    model.partial_fit(X[:CHUNK], y[:CHUNK], classes=[0, 1, 2])
+    with model._draft():  # as a thread would that is not there in the child
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            learning = threading.Thread(target=learn, args=(model,))
+            learning.start()
+            learning.join()
+            os._exit(0 if model.t_ == CHUNK + ROWS else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_predicting_leaves_every_attribute_as_it_was() -> None:

@@ -294,6 +294,9 @@ def test_doubtful_points_and_commas_are_refused(tmp_path: Path) -> None:
     path.write_text("a;b;y\n0,5;1.5;0\n1,5;2.5;1\n")
     with pytest.raises(BadFileError, match="a has decimal commas, b decimal points"):
         dataset(path)
+    path.write_text("a;y\n" + "0,5;0\n1.5;1\n" * 20)
+    with pytest.raises(BadFileError, match="a has decimal commas and decimal points"):
+        dataset(path)
     path.write_text("a;y\n1.000,5;0\n12.345,75;1\n")
     with pytest.raises(BadFileError, match="a has points between thousands"):
         dataset(path)

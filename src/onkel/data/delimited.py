@@ -117,6 +117,9 @@ class Delimited(Table):
             elif commas and points[name] == "number":
                 what = f"{commas[0]} has decimal commas, {name} decimal points: "
                 raise BadFileError(self.path, what + "write them alike")
+            elif self._commas and _mostly(_is_number_of_any_kind, block.column(name)):
+                what = f"{name} has decimal commas and decimal points: "
+                raise BadFileError(self.path, what + "write them alike")
             elif self._commas and _mostly(_THOUSANDS.fullmatch, block.column(name)):
                 what = f"{name} has points between thousands: write numbers without"
                 raise BadFileError(self.path, what)
@@ -293,6 +296,10 @@ def _is_number_with_comma(field: str) -> bool:
     [True, True, False, False]
     """
     return "." not in field and _is_number(field.replace(",", ".", 1))
+
+
+def _is_number_of_any_kind(field: str) -> bool:
+    return _is_number(field) or _is_number_with_comma(field)
 
 
 def _separator(line: str) -> str:

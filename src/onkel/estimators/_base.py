@@ -214,6 +214,11 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         """Set parameters that rows decide to what they have decided."""
         self._settle_gamma(like.plan.kernel)
 
+    def _forget_beginning(self) -> None:
+        """Leave nothing of a stream that had just begun."""
+        self._beginning = None
+        self.__dict__.pop("_seed", None)
+
     def _look_at(self, X: Any) -> None:
         """Choose what depends on the rows, besides gamma, before learning begins."""
 
@@ -309,7 +314,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""
         self._refuse_infinity(learner)
-        self._learner, self._beginning = learner, None
+        self._learner = learner
         self._started_with = self._learning_parameters()
         self.n_iter_ = n_iter
         if monitor is not None:

@@ -4,6 +4,8 @@ import contextlib
 import functools
 import inspect
 import math
+import os
+import sys
 import threading
 import warnings
 import weakref
@@ -41,7 +43,10 @@ def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:
     parameters = inspect.signature(_check_sample_weight).parameters
     if "allow_all_zero_weights" in parameters:  # since scikit-learn 1.9
         options["allow_all_zero_weights"] = streaming
-    return _check_sample_weight(sample_weight, X, copy=True, **options)
+    try:
+        return _check_sample_weight(sample_weight, X, copy=True, **options)
+    except TypeError as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
 
 
 def levels_to_the_caller() -> int:
@@ -66,10 +71,22 @@ def _names_of_parameters(cls: type) -> list[str]:
     return BaseEstimator._get_param_names.__func__(cls)
 
 
+# Threads; more would take longer to begin than to work.
+MOST_JOBS = 1024
 # Locks of the estimators that have learnt; none is part of an estimator, which can be
 # copied and pickled.
 _turns: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _door = threading.Lock()
+
+
+def _forget_turns() -> None:
+    """Begin a forked process, in which no thread is there to give a lock back."""
+    global _turns, _door
+    _turns, _door = weakref.WeakKeyDictionary(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_turns)
 
 
 def _turn(estimator: Any) -> Any:
@@ -114,14 +131,12 @@ class CheckedEstimator(BaseEstimator, ABC):
             value is not checked[name] for name, value in values.items()
         ):
             self._validate_params()
-            for name in values:
-                try:
-                    getattr(self, name)
-                except OverflowError:
+            for name, value in values.items():
+                if isinstance(value, int) and abs(value) > sys.float_info.max:
                     raise ValueError(
                         f"{name} of {type(self).__name__} is too large for a "
                         "floating-point number"
-                    ) from None
+                    )
             self._checked_parameters = values
 
     # ---- one that learns, many that predict
@@ -226,7 +241,14 @@ class CheckedEstimator(BaseEstimator, ABC):
         raise ValueError(f"Input X contains {problem} in {where}. {advice}")
 
     def _n_jobs(self) -> int:
-        return joblib.effective_n_jobs(self.n_jobs)
+        # Also where parameters were set after fit.
+        given = self.n_jobs
+        if given is not None and (not isinstance(given, int) or given > MOST_JOBS):
+            raise ValueError(
+                f"n_jobs must be None or a number of threads up to {MOST_JOBS}, got "
+                f"{given!r}"
+            )
+        return joblib.effective_n_jobs(given)
 
     def _gamma(self, X: Any) -> float:
         """Kernel coefficient, from all the rows given."""
@@ -258,15 +280,18 @@ class CheckedEstimator(BaseEstimator, ABC):
         if isinstance(self.gamma, str):
             self.gamma = kernel.gamma
 
-    def _seeds(self) -> list[np.random.Generator]:
-        """Generators for order, draws and features."""
+    def _drawn_seed(self) -> int | list[int]:
+        """Return the seed of all that is random; it may be drawn."""
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**32, size=4, dtype=np.uint32)
-        elif seed is np.random:
-            seed = None
-        elif seed is not None:
-            seed = int(seed)
+            return seed.randint(2**32, size=4, dtype=np.uint32).tolist()
+        if seed is None or seed is np.random:
+            return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return int(seed)
+
+    def _seeds(self) -> list[np.random.Generator]:
+        """Generators for order, draws and features."""
+        seed = self._drawn_seed()
         children = np.random.SeedSequence(seed).spawn(3)
         return [np.random.default_rng(child) for child in children]
 

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
+from onkel.estimators._entries import plain_targets
 from onkel.estimators._progress import with_callbacks
 from onkel.estimators._stream import StreamEstimator
 from onkel.refit.calibration import chances, log_chances
@@ -64,6 +65,25 @@ def refuse_strange_weights(class_weight: dict, classes: list, known: bool) -> No
         )
 
 
+def distinct(classes: Any) -> np.ndarray:
+    """Return the labels given as `classes`, each once and in order."""
+    try:
+        labels = np.unique(plain_targets(classes))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"classes must hold labels of one kind: {error}") from error
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"classes must hold labels, got {labels}")
+    return labels
+
+
+def is_weight(factor: Any) -> bool:
+    """Whether something can be the weight of a class."""
+    try:
+        return isinstance(factor, Real) and 0 <= float(factor) < np.inf
+    except OverflowError:
+        return False
+
+
 def weights_of_rows(
     class_weight: Any,
     X: Any,
@@ -89,7 +109,7 @@ def weights_of_rows(
         weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
     elif class_weight is not None:
         for label, factor in class_weight.items():
-            if not (isinstance(factor, Real) and 0 <= float(factor) < np.inf):
+            if not is_weight(factor):
                 raise ValueError(
                     "class_weight must hold finite numbers >= 0, got "
                     f"{factor!r} for class {label!r}"
@@ -152,6 +172,7 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._draft() as draft:
             draft._check_parameters()
+            draft._forget_beginning()
             X, y = draft._checked_rows(X, y, reset=True)
             refuse_targets_of_regression(y)
             weight = draft._weight(X, y, sample_weight, streaming=False)
@@ -278,7 +299,7 @@ class OnlineClassifier(LabelClassifier, StreamEstimator):
     def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
         """Settle which labels are known before the first row of this call."""
         if classes is not None:
-            classes = np.unique(classes)
+            classes = distinct(classes)
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more, got {classes}")
         if not first:

@@ -83,6 +83,10 @@ def refuse_broken(X: Any) -> None:
 
     Compiled code, ours and scipy's, goes where the indices lead.
     """
+    if X.ndim != 2:
+        raise ValueError(
+            f"Input X is a sparse array of {X.ndim} dimension: give rows and columns"
+        )
     if X.format == "coo":
         _refuse_outside(X.coords[0], X.shape[0], "row", lambda entry: "")
         _refuse_outside(X.coords[1], X.shape[1], "column", lambda entry: "")

@@ -152,7 +152,7 @@ class KernelMachine(KernelEstimator):
                 *(X, y, weight, outputs, order, budget, stages.tell, deadline)
             )
         self._learner = self._fixed(found, X, outputs, draws)
-        self._learner.head.t, self._beginning = len(y), None
+        self._learner.head.t = len(y)
         self._warn_of_overlooked(found)
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)

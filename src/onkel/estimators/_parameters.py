@@ -5,6 +5,7 @@ in uint8. So a numeric parameter is kept as it was given, for `get_params` and `
 and read, as in `self.budget`, as Python's int or float (`Plain`).
 """
 
+import contextlib
 import inspect
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
@@ -291,7 +292,8 @@ class Plain:
     def read(self, value: Any) -> Any:
         """Return the number; what is none, or of a wrong kind, is left as it is."""
         if isinstance(value, Integral if self.kind is int else Real):
-            return self.kind(value)
+            with contextlib.suppress(OverflowError):  # the check of ranges will say so
+                return self.kind(value)
         return value
 
 

@@ -42,6 +42,7 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._draft() as draft:
             draft._check_parameters()
+            draft._forget_beginning()
             X, y = draft._checked_rows(X, y, reset=True, y_numeric=True)
             y = numbers(y)
             weight = draft._weight(X, sample_weight, streaming=False)

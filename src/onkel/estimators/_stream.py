@@ -15,6 +15,10 @@ class StreamEstimator(KernelEstimator):
 
     # Rows after which a stream's statistics are final.
     _longest_beginning = LONGEST
+    _seed: int | list[int]  # of all that is random, until then
+
+    def _drawn_seed(self) -> int | list[int]:
+        return self._seed if self._beginning is not None else super()._drawn_seed()
 
     @abstractmethod
     def _learn_rows(
@@ -39,6 +43,8 @@ class StreamEstimator(KernelEstimator):
         """
         if not hasattr(self, "_learner"):
             if self._depends_on_rows():
+                # Once: what is learnt anew must draw the same.
+                self._seed = self._drawn_seed()
                 self._beginning = Reservoir(self._longest_beginning)
             self._begin(X[:1], y)
         outputs = len(self._learner.model.coef)
@@ -64,15 +70,15 @@ class StreamEstimator(KernelEstimator):
         assert self._beginning is not None
         beginning = self._beginning.copy()
         beginning.add(X, y, np.ones(len(y)) if weight is None else weight)
-        is_over = len(beginning) >= self._longest_beginning
-        self._beginning = None if is_over else beginning
-        if not is_due or len(beginning) == 1:
-            return
-        # Which were not predicted before they were learnt is known already.
-        mistakes, (X, y, weight) = self._learner.head.mistakes, beginning.rows()
-        self._begin(X, y)
-        self._learn_rows(X, y, weight, None, first=first - len(y))
-        self._learner.head.mistakes = mistakes
+        self._beginning = beginning
+        if is_due and len(beginning) > 1:
+            # Which were not predicted before they were learnt is known already.
+            mistakes, (X, y, weight) = self._learner.head.mistakes, beginning.rows()
+            self._begin(X, y)
+            self._learn_rows(X, y, weight, None, first=first - len(y))
+            self._learner.head.mistakes = mistakes
+        if len(beginning) >= self._longest_beginning:
+            self._forget_beginning()
 
     def _begin(self, X: Any, y: np.ndarray) -> None:
         """Begin anew, with the statistics of these rows."""

@@ -23,7 +23,8 @@ from onkel.storage.machines import check_machine, check_rows
 
 # What learning leaves in an estimator that is nobody else's business.
 PRIVATE = (
-    *("_learner", "_mapper", "_started_with", "_classes_given", "_beginning"),
+    *("_learner", "_mapper", "_started_with", "_classes_given"),
+    *("_beginning", "_seed"),
     *("_recent", "_start", "_next_refit", "_extent"),
     *("_quick", "_quick_gamma"),
 )
@@ -64,6 +65,8 @@ def _classes(name: str, value: Any) -> None:
         raise ValueError(f"{name} is no list of labels")
     if value.dtype.kind not in "biufUO":
         raise ValueError(f"{name} holds {value.dtype}, which are no labels")
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        raise ValueError(f"{name} has a label that is not finite")
     if value.dtype == object:
         numbers = [isinstance(part, Real) for part in value]
         texts = [isinstance(part, str) for part in value]
@@ -82,6 +85,14 @@ def _matrix(name: str, value: Any) -> None:
 def _loss(name: str, value: Any) -> None:
     if value not in ("squared_hinge", "log_loss"):
         raise ValueError(f"{name} is no loss")
+
+
+def _seed(name: str, value: Any) -> None:
+    numbers = value if isinstance(value, list) else [value]
+    if len(numbers) > 8 or not all(
+        type(number) is int and 0 <= number < 2**128 for number in numbers
+    ):
+        raise ValueError(f"{name} is no seed")
 
 
 def _bool(name: str, value: Any) -> None:
@@ -105,6 +116,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "coverage_radius_": _number(0.0, 1.7e308),
     "eta0_": POSITIVE,
     "_classes_given": _bool,
+    "_seed": _seed,
     **dict.fromkeys(("scaler_", "relevance_", "mixture_", "calibration_"), _any),
     "loss_": _loss,
     "gamma_": POSITIVE,
@@ -195,6 +207,8 @@ def _learnt(
             fitted["_quick"] = filled(fitted["_quick"])
         check_machine(fitted, learner, int(started["memory_size"]))
     if fitted.get("_beginning") is not None:
+        if "_seed" not in fitted:
+            raise ValueError("_seed is missing from a stream that has just begun")
         check_rows("_beginning", fitted["_beginning"], learner, cls._longest_beginning)
     return fitted
 

@@ -61,6 +61,10 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     if isinstance(model.reads, Inverse):
         _check_gram(blank.plan.kernel, model, count)
     blank._resize_budget()  # makes anew what follows from the rest
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.abs(blank._answer.astype(np.float64)).sum(axis=1)
+    if not (largest < np.finfo(blank.dtype).max).all():
+        raise ValueError("Model.coef, or its average, gives scores that are not finite")
     return blank
 
 
@@ -125,7 +129,10 @@ def _check_points(kernel: Kernel, model: Any, count: int) -> None:
     last = len(model.mapping.matrix) if isinstance(model.mapping, Nystrom) else count
     used = slice(first, max(last, first))
     points = np.ascontiguousarray(model.points[used], np.float64)
-    norms = norms_of(kernel, points)
+    with np.errstate(over="ignore"):
+        norms = norms_of(kernel, points)
+    if not np.isfinite(norms).all():
+        raise ValueError("Model.points has a centre whose norm is not finite")
     _close("Model.norms", model.norms[used], norms)
     _close("Model.diag", model.diag[used], kernels.diagonal(kernel, norms))
 

@@ -68,7 +68,7 @@ OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
 NUMBERS = {
     np.dtype(name).str
     for name in (
-        *("float32", "float64", "bool"),
+        *("float16", "float32", "float64", "bool"),
         *("int8", "int16", "int32", "int64"),
         *("uint8", "uint16", "uint32", "uint64"),
     )
