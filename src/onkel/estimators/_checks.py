@@ -31,6 +31,7 @@ from onkel.estimators._entries import (
     refuse_large_targets,
     refuse_odd_columns,
 )
+from onkel.estimators._parameters import MOST_JOBS
 from onkel.kernels import Kernel
 
 
@@ -71,8 +72,6 @@ def _names_of_parameters(cls: type) -> list[str]:
     return BaseEstimator._get_param_names.__func__(cls)
 
 
-# Threads; more would take longer to begin than to work.
-MOST_JOBS = 1024
 # Locks of the estimators that have learnt; none is part of an estimator, which can be
 # copied and pickled.
 _turns: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()

@@ -24,6 +24,8 @@ FROM_ONE = Interval(Integral, 1, 2**62, closed="both")
 FROM_TWO = Interval(Integral, 2, 2**62, closed="both")
 # Most of what is allocated at once.
 MILLION = 10**6
+# Threads; more would take longer to begin than to work.
+MOST_JOBS = 1024
 # A power takes as many products; beyond this it is 0, 1 or infinite anyway.
 HIGHEST_DEGREE = 1000
 
@@ -64,7 +66,7 @@ RANGES: dict[str, list[Any]] = {
     "monitor": ["boolean"],
     "n_components": [Interval(Integral, 1, MILLION, closed="both")],
     "n_jobs": [
-        FROM_ONE,
+        Interval(Integral, 1, MOST_JOBS, closed="both"),
         Interval(Integral, None, -1, closed="right"),
         None,
     ],

@@ -127,6 +127,34 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
 }
 
 
+# What learning always leaves: in all, in classifiers, and in kernel machines.
+OF_ALL = ("n_features_in_", "n_iter_", "_started_with", "_learner")
+OF_CLASSIFIERS = ("classes_", "_classes_given")
+OF_MACHINES = (
+    *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "mixture_"),
+    *("_recent", "_start", "_next_refit", "_extent", "_quick", "_quick_gamma"),
+)
+
+
+def _refuse_missing(cls: type, fitted: dict[str, Any], started: dict[str, Any]) -> None:
+    names = list(OF_ALL)
+    is_classifier, is_machine = (
+        issubclass(cls, kind) for kind in (ClassifierMixin, KernelMachine)
+    )
+    names += OF_CLASSIFIERS if is_classifier else ()
+    names += OF_MACHINES if is_machine else ()
+    if "coverage_radius" in started:
+        names.append("coverage_radius_")
+    if is_machine and not is_classifier:
+        names += ["target_mean_", "target_scale_"]
+    # A machine that has only been fitted makes probabilities by these.
+    if is_machine and is_classifier and fitted.get("_quick") is None:
+        names += ["calibration_"] if len(fitted.get("classes_", ())) > 1 else []
+    for name in names:
+        if name not in fitted:
+            raise ValueError(f"{name} is missing")
+
+
 def is_known(attribute: str) -> bool:
     """Whether learning leaves such an attribute."""
     return attribute in PRIVATE or attribute in CHECKS
@@ -181,7 +209,9 @@ def _mapper(twin: Any, fitted: dict[str, Any]) -> Mapper:
 def _learnt(
     cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]
 ) -> dict[str, Any]:
-    value, started = fitted["_learner"], fitted["_started_with"]
+    started = fitted.get("_started_with")
+    _refuse_missing(cls, fitted, started if isinstance(started, dict) else {})
+    value = fitted["_learner"]
     if not isinstance(value, Learner):
         raise ValueError("its learner is none")
     # Those of a version that had fewer parameters began with the defaults of the rest.
