@@ -119,6 +119,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "_seed": _seed,
     **dict.fromkeys(("scaler_", "relevance_", "mixture_", "calibration_"), _any),
     "loss_": _loss,
+    **dict.fromkeys(("_start", "_quick_gamma"), POSITIVE),
     "gamma_": POSITIVE,
     "C_": POSITIVE,
     "held_out_error_": _number(-math.inf),

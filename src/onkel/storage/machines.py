@@ -4,7 +4,6 @@ Rows that it was shown last, and the scale of features, come back to compiled co
 the next re-fit. As in `shapes`, a file may only say what a machine could have come to.
 """
 
-import math
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,15 +21,6 @@ from onkel.storage.filling import MOST, within
 OF_FEATURES: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_"),
     MaxAbsScaler: ("max_abs_", "scale_"),
-}
-# Numbers beside them, and whether they must be positive.
-NUMBERS = {
-    "_start": True,
-    "_quick_gamma": True,
-    "gamma_": True,
-    "C_": True,
-    "target_scale_": True,
-    "target_mean_": False,
 }
 
 
@@ -52,12 +42,6 @@ def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None
         Names the part.
     """
     features = learner.model.points.shape[1]
-    for name, positive in NUMBERS.items():
-        value = fitted.get(name, 1.0)
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise ValueError(f"{name} is no number")
-        if positive and value <= 0:
-            raise ValueError(f"{name} is not positive")
     if not isinstance(fitted["_next_refit"], Integral):
         raise ValueError("_next_refit is no number of rows")
     within("_next_refit", fitted["_next_refit"], 0, 2 * MOST)
