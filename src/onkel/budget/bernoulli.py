@@ -8,6 +8,7 @@ which differ only in the rate see the same draws.
 from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import absorbs, lay, leans, maintain
+from onkel.draws import Draws, uniform
 from onkel.expansion import LookAhead, Model, Update, insert
 
 
@@ -22,7 +23,12 @@ class Bernoulli(NamedTuple):
 
 @absorbs(Bernoulli)
 def _absorb(
-    budget: Bernoulli, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Bernoulli,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     if leans(budget.maintenance, model, ahead, t):
         lay(budget.maintenance, model, update.up, update.weight)
@@ -32,7 +38,7 @@ def _absorb(
     insert(model, ahead, t, update)
     head = model.head[0]
     if head.count > budget.limit:
-        fires = rng.random() * head.t < budget.rate
+        fires = uniform(draws) * head.t < budget.rate
         if fires or head.count > budget.hard_limit:
             maintain(budget.maintenance, model, ahead, t)
             head.maintenance += 1

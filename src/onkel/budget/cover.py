@@ -23,6 +23,7 @@ import numpy as np
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner, primitive
 from onkel.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
+from onkel.draws import Draws, uniform
 from onkel.expansion import LookAhead, Model, Update, add, insert
 
 LEDGER = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
@@ -136,12 +137,12 @@ def _find(
 
 @absorbs(Cover)
 def _absorb(
-    budget: Cover, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Cover, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     head = model.head[0]
     key = NO_CORE
     moves = update.weight != 0.0
-    kept = rng.random() < (budget.beta / head.t**budget.rho if budget.beta else 0.0)
+    kept = uniform(draws) < (budget.beta / head.t**budget.rho if budget.beta else 0.0)
     if kept and not moves:
         return
     if not kept:

@@ -1,8 +1,9 @@
 """Discard a centre at random, all alike, to make room for the newcomer (RBP)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
+from onkel.draws import Draws, uniform
 from onkel.expansion import LookAhead, Model, Update, insert, replace
 
 
@@ -14,11 +15,16 @@ class Discard(NamedTuple):
 
 @absorbs(Discard)
 def _absorb(
-    budget: Discard, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Discard,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     if head.count < budget.limit:
         insert(model, ahead, t, update)
         return
-    replace(model, ahead, t, int(rng.random() * head.count), update)
+    replace(model, ahead, t, int(uniform(draws) * head.count), update)
     head.maintenance += 1

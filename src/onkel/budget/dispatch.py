@@ -1,6 +1,6 @@
 """The questions a strategy answers; its type finds the answer.
 
-absorb(budget, model, ahead, t, update, rng)   row t proposes an update: take it in
+absorb(budget, model, ahead, t, update, draws) row t proposes an update: take it in
 leans(strategy, model, ahead, t)               do the centres represent row t already?
 lay(strategy, model, output, weight)           then lay its weight on them
 maintain(strategy, model, ahead, t)            the model is too large: make it smaller

@@ -20,6 +20,7 @@ import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, insert, replace, rescale
 
 # Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
@@ -74,7 +75,7 @@ def shrinkage(sig: float, mu: float, damage: float, mistakes: int) -> float:
 
 @absorbs(Forget)
 def _absorb(
-    budget: Forget, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Forget, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     head = model.head[0]
     ledger = budget.ledger[0]

@@ -1,8 +1,9 @@
 """No budget: every update stays."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, insert
 
 
@@ -14,6 +15,6 @@ class Grow(NamedTuple):
 
 @absorbs(Grow)
 def _absorb(
-    budget: Grow, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Grow, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     insert(model, ahead, t, update)

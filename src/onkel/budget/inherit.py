@@ -8,12 +8,13 @@ laid on them, which leaves the step as it was.
 O(centres^2) per update.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.budget.project import losses, project_out
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, insert, oldest_smallest
 from onkel.inverse import in_span, lay_on, lean
 
@@ -26,7 +27,12 @@ class Inherit(NamedTuple):
 
 @absorbs(Inherit)
 def _absorb(
-    budget: Inherit, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Inherit,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     lean(model, ahead, t)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, insert
 
 LEDGER = np.dtype(
@@ -37,7 +38,12 @@ def make(limit: int, rank: int) -> Landmarks:
 
 @absorbs(Landmarks)
 def _absorb(
-    budget: Landmarks, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Landmarks,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head, ledger = model.head[0], budget.ledger[0]
     if head.count < budget.limit:

@@ -5,9 +5,10 @@ That is FOGD, and NOGD once it has its landmarks.
 An update moves the weights of all features, each by its value at the row.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, column, spread
 
 
@@ -19,7 +20,7 @@ class Linear(NamedTuple):
 
 @absorbs(Linear)
 def _absorb(
-    budget: Linear, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Linear, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     values = column(model, ahead, t)
     weight = model.coef.dtype.type(update.weight)

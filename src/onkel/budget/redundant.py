@@ -4,12 +4,13 @@ The victim is argmax_j y_j (f(c_j) - a_j k_jj); with several outputs, the larges
 Crammer-Singer margin of f without the centre's own share. The newcomer competes too.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, drop, insert
 from onkel.reads import REFRESH, refresh
 
@@ -36,7 +37,12 @@ def _margin_without_itself(model: Model, j: int) -> float:
 
 @absorbs(Redundant)
 def _absorb(
-    budget: Redundant, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Redundant,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     insert(model, ahead, t, update)
     head = model.head[0]

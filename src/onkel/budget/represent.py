@@ -15,10 +15,11 @@ O(centres^2) per update.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, insert
 from onkel.inverse import in_span, lay_on, lean
 
@@ -41,7 +42,12 @@ def _margin(model: Model, ahead: LookAhead, update: Update) -> float:
 
 @absorbs(Represent)
 def _absorb(
-    budget: Represent, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Represent,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     r2 = lean(model, ahead, t)

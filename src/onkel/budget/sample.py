@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws, uniform
 from onkel.expansion import (
     LookAhead,
     Model,
@@ -122,7 +123,12 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
 
 @absorbs(Uniform)
 def _absorb_uniform(
-    budget: Uniform, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Uniform,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     cap = budget.cap / head.factor
@@ -130,7 +136,7 @@ def _absorb_uniform(
     if head.count < budget.limit:
         insert(model, ahead, t, update)
         return
-    victim = int(rng.random() * head.count)
+    victim = int(uniform(draws) * head.count)
     rescale(model, head.count / (head.count - 1))
     clip(model, budget.cap / head.factor, ahead.scratch)
     # The newcomer's raw weight was meant for the scale before.
@@ -141,7 +147,12 @@ def _absorb_uniform(
 
 @absorbs(Weighted)
 def _absorb_weighted(
-    budget: Weighted, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Weighted,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     cap = budget.cap / head.factor
@@ -154,7 +165,7 @@ def _absorb_weighted(
     for j in range(head.count):
         u[j] *= math.sqrt(model.diag[j])
     s = waterfill(u, head.count)
-    victim = _draw(u, head.count, s, rng.random())
+    victim = _draw(u, head.count, s, uniform(draws))
     for j in range(head.count):
         # Magnitude after the draw over magnitude before it, both times sqrt(k_jj).
         after = max(u[j], 1.0 / s) if s > 0.0 else u[j] * 1.0

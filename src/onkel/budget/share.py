@@ -8,12 +8,13 @@ r = argmin a_r^2 (k_rr - <d, [k_tr, k_nr]>) leaves, t takes over a_r d_1 and n a
 Where t and n are nearly the same point, t alone stands in, as in BPA-S.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.expansion import LookAhead, Model, Update, add, insert, replace
 
 # k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
@@ -54,7 +55,7 @@ def parts(model: Model, ahead: LookAhead, t: int, r: int) -> Parts:
 
 @absorbs(Share)
 def _absorb(
-    budget: Share, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Share, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     head = model.head[0]
     outputs = model.coef.shape[0]

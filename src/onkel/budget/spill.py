@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
+from onkel.draws import Draws
 from onkel.expansion import (
     LookAhead,
     Model,
@@ -53,7 +54,7 @@ def make(limit: int, portion: int) -> Spill:
 
 @absorbs(Spill)
 def _absorb(
-    budget: Spill, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Spill, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
 ) -> None:
     head, start = model.head[0], width(model.mapping)
     size = head.count - start

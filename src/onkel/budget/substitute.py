@@ -5,10 +5,11 @@ f(x_t) as it was, so the passive-aggressive step is the same for every victim, a
 best one is argmin a_r^2 (k_rr - k_rt^2 / k_tt). The newcomer itself is never it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.expansion import (
     LookAhead,
     Model,
@@ -41,7 +42,12 @@ def _best_victim(model: Model, ahead: LookAhead, t: int, inverse: float) -> int:
 
 @absorbs(Substitute)
 def _absorb(
-    budget: Substitute, model: Model, ahead: LookAhead, t: int, update: Update, rng: Any
+    budget: Substitute,
+    model: Model,
+    ahead: LookAhead,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
     head = model.head[0]
     if head.count < budget.limit:

@@ -17,6 +17,7 @@ from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, add, drop, foresee, insert
@@ -203,7 +204,7 @@ def walk(
     visits: Any,  # shape (rows,), int64: which rows of the data set these are
     sample_weight: Any,  # not needed: it is in the C of each row
     scores: Any,  # shape (rows, outputs): the scores before each step
-    rng: Any,
+    draws: Draws,
 ) -> int:
     """Visit the rows of a block; return how many could be learnt."""
     head, limit = model.head[0], largest_score(model.coef)

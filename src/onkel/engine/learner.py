@@ -16,6 +16,7 @@ from onkel import kernels
 from onkel.averages import Mean, Whole, Window, roomy
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
+from onkel.draws import draws_of
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
@@ -365,7 +366,7 @@ class Learner:
                 scores[done:],
                 block_size,
                 self.largest_size,
-                self.rng,
+                draws_of(self.rng),
                 self._workspace(block_size),
                 False,
             )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from onkel.averages import tick
 from onkel.budget.dispatch import absorb
 from onkel.compiled import inner
+from onkel.draws import Draws
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, fold, foresee, rescale
@@ -54,7 +55,7 @@ def walk(
     y: Any,  # shape (rows,)
     sample_weight: Any,  # shape (rows,)
     scores: Any,  # shape (rows, outputs): the scores before each update
-    rng: Any,
+    draws: Draws,
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
@@ -84,7 +85,7 @@ def walk(
         if weight != 0.0 or plan.every_row:
             head.updates += weight != 0.0
             update = Update(verdict.up, verdict.down, weight)
-            absorb(budget, model, ahead, t, update, rng)
+            absorb(budget, model, ahead, t, update, draws)
             foresee(model, ahead, t)
             if plan.ball:
                 _project_on_ball(plan, model)

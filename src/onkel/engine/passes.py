@@ -4,6 +4,7 @@ from typing import Any
 
 from onkel.averages import roomy
 from onkel.compiled import borrowed, choice, jit
+from onkel.draws import Draws
 from onkel.engine.block import Workspace, fill, look_ahead
 from onkel.engine.plan import slots_for
 from onkel.expansion import Model
@@ -24,7 +25,7 @@ def learn(
     scores: Any,
     block_size: int,
     largest_size: int,
-    rng: Any,
+    draws: Draws,
     work: Workspace,
     filled: bool,  # whether the kernel values of the first block are in `work`
 ) -> int:
@@ -58,7 +59,7 @@ def learn(
             y[done:last],
             sample_weight[done:last],
             scores[done:last],
-            rng,
+            draws,
         )
         if done < last or model.head[0].halted:
             return done

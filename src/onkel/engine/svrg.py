@@ -22,6 +22,7 @@ import numpy as np
 
 from onkel.compiled import inner, primitive
 from onkel.distances import face, nearest
+from onkel.draws import Draws
 from onkel.engine.block import largest_score
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, foresee, insert
@@ -367,7 +368,7 @@ def walk(
     y: Any,  # shape (rows,)
     sample_weight: Any,  # shape (rows,)
     scores: Any,  # shape (rows, outputs): the scores before each update
-    rng: Any,
+    draws: Draws,
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 

@@ -18,6 +18,7 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.averages import roomy
 from onkel.compiled import jit
+from onkel.draws import Draws
 from onkel.engine import block, passes
 from onkel.engine.block import Workspace
 from onkel.engine.plan import slots_for
@@ -121,7 +122,7 @@ class Team:
         scores: np.ndarray,
         block_size: int,
         largest_size: int,
-        rng: np.random.Generator,
+        draws: Draws,
         work: Workspace,
         filled: bool,  # never: that is the team's work
     ) -> int:
@@ -149,7 +150,7 @@ class Team:
                 scores[done:last],
                 block_size,
                 largest_size,
-                rng,
+                draws,
                 work,
                 True,
             )
