@@ -47,6 +47,8 @@ def test_there_is_no_stream(make: Any) -> None:
     assert not hasattr(make(), "partial_fit")
     with pytest.raises(TypeError, match="no partial_fit"):
         onkel.progressive(make(), *data(make))
+    with pytest.raises(TypeError, match="is a class: make an estimator"):
+        onkel.progressive(type(make()), *data(make))
 
 
 @both

@@ -12,6 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from onkel.data import SCALINGS, BadFileError, Preparation, dataset
 from onkel.data import survey as survey_module
+from onkel.data.target import Target
 
 pytest.importorskip("pyarrow")
 
@@ -368,3 +369,19 @@ def _tried(described: Any, arrays: Any) -> bool:
     except ValueError:
         return True
     return False
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "text", "above": 0.0, "labels": None},
+        {"kind": "number", "above": 0.0, "labels": [1, 2]},
+        {"kind": "text", "labels": None},
+        {"kind": "text", "labels": [1, 2]},
+        {"kind": "number", "labels": ["a", "b"]},
+        {"kind": "flag", "labels": ["a", "b"]},
+    ],
+)
+def test_a_target_of_one_kind_with_labels_of_another_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="a target of kind"):
+        Target.from_state({"column": "y", **wrong})

@@ -15,6 +15,8 @@ TASKS = ("classification", "regression")
 MOST_CLASSES = 20
 # Distinct values that are counted, at most; more are never classes.
 MOST_COUNTED = 1000
+# Which labels each kind of column can have, as numpy calls them.
+KINDS_OF_LABELS = {"number": "if", "flag": "b", "text": "U"}
 
 
 @dataclass(frozen=True)
@@ -92,21 +94,27 @@ class Target:
     def from_state(cls, described: Mapping[str, Any]) -> "Target":
         """Return the target that `state` described, checked."""
         column, kind = described.get("column"), described.get("kind")
-        if not isinstance(column, str | None) or kind not in ("number", "flag", "text"):
+        if not isinstance(column, str | None) or kind not in [*KINDS_OF_LABELS]:
             raise ValueError(f"no target: column {column!r} of kind {kind!r}")
         above, labels = described.get("above"), described.get("labels")
-        if above is not None and not _is_finite(above):
-            raise ValueError(f"a target above {above!r}")
         positive = described.get("positive")
+        if above is not None and not (
+            _is_finite(above) and kind == "number" and labels is positive is None
+        ):
+            raise ValueError(f"a target of kind {kind!r} above {above!r}")
         if labels is None:
             if positive is not None:
                 raise ValueError(f"a target without labels that is {positive!r}")
+            if kind != "number":
+                raise ValueError(f"a target of kind {kind!r} without labels")
             return cls(column, kind, above=above)
         types = {type(label) for label in labels} if isinstance(labels, list) else set()
         if len(types) != 1 or not types < {int, float, str, bool}:
             raise ValueError("a target whose labels are not all of one type")
         array = np.array(labels)
-        if array.dtype.kind not in "bifU" or not np.all(array[1:] > array[:-1]):
+        if array.dtype.kind not in KINDS_OF_LABELS[kind]:
+            raise ValueError(f"a target of kind {kind!r} with labels of {types}")
+        if not np.all(array[1:] > array[:-1]):
             raise ValueError("a target whose labels are not sorted")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError("a target whose labels are not finite")

@@ -6,6 +6,7 @@ plain threads do. Each call into it costs some tens of microseconds, which is wh
 """
 
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,15 @@ class _OneThread:
 
     def __init__(self) -> None:
         self.lock, self.inside = threading.Lock(), 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_child)
+
+    def _begin_child(self) -> None:
+        """Go on after a fork, without the threads that were inside or held the lock."""
+        self.lock = threading.Lock()
+        if self.inside:
+            self.inside = 0
+            self.limit.restore_original_limits()
 
     def __enter__(self) -> None:
         with self.lock:

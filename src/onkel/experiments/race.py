@@ -65,7 +65,7 @@ class Answers:
             self.dtype, self.unit = self.classes.dtype, 1.0
             if len(self.classes) < 2:
                 raise ValueError(
-                    f"all rows of {data.name} have the label {self.classes[0]!r}: a "
+                    f"all rows of {data.name} have the label {self.classes[0]}: a "
                     "race needs two labels or more"
                 )
 
@@ -77,7 +77,7 @@ class Answers:
         codes = np.minimum(codes, len(self.classes) - 1)
         if (unknown := self.classes[codes] != y).any():
             raise ValueError(
-                f"{self._name} has a row with the label {y[unknown][0]!r}, which is "
+                f"{self._name} has a row with the label {y[unknown][0]}, which is "
                 "not among its classes"
             )
         return codes

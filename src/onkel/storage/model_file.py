@@ -44,6 +44,9 @@ BLANK = "0" * 64
 # Parts of the JSON of a file: a model has some hundreds. Each takes memory, an empty
 # one far more than its two bytes.
 MOST_PARTS = 50_000
+# Bytes: safetensors itself takes no longer ones.
+LARGEST_HEADER = 100_000_000
+ADVICE = "Get the file again, or train the model anew."
 
 
 class ModelFileError(ValueError):
@@ -243,11 +246,24 @@ def read(path: str | os.PathLike[str]) -> Contents:
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    with open(path, "rb") as file:
+    """Return all bytes of what may be a model file."""
+    with open(path, "rb", opener=_without_waiting) as file:
         # Devices have no end.
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ModelFileError(f"{path} is no file: a model is not read from devices")
-        return file.read()
+        # Read the header first: other files may be larger than the memory.
+        header = file.read(8)
+        header += file.read(max(0, min(_header_end(header), LARGEST_HEADER) - 8))
+        if DIGEST.search(header) is None:
+            raise ModelFileError(
+                f"{path} is no model file of onkel, or was damaged. {ADVICE}"
+            )
+        return header + file.read()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open, also a pipe into which nobody writes."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _parts(text: bytes) -> int:
@@ -257,20 +273,15 @@ def _parts(text: bytes) -> int:
 
 def _verified(content: bytes, path: Any) -> dict[str, str]:
     """Return the metadata of a file whose every byte is as it was written."""
-    advice = "Get the file again, or train the model anew."
-    end = _header_end(content)
-    place = DIGEST.search(content, 0, min(end, len(content)))
-    if len(content) < 8 or place is None:
-        raise ModelFileError(
-            f"{path} is no model file of onkel, or was damaged. {advice}"
-        )
+    end, place = _header_end(content), DIGEST.search(content)
+    assert place is not None
     digest = hashlib.sha256(content[: place.start(1)])
     digest.update(BLANK.encode())
     digest.update(content[place.end(1) :])
     if digest.hexdigest().encode() != place[1]:
         raise ModelFileError(
             f"{path} was damaged: its contents do not have the digest that it names. "
-            f"{advice}"
+            f"{ADVICE}"
         )
     try:
         if _parts(content[8:end]) > MOST_PARTS:
@@ -278,7 +289,7 @@ def _verified(content: bytes, path: Any) -> dict[str, str]:
         metadata = json.loads(content[8:end])["__metadata__"]
         version = int(metadata["onkel"])
     except Exception as error:
-        raise ModelFileError(f"{path} is no model file of onkel. {advice}") from error
+        raise ModelFileError(f"{path} is no model file of onkel. {ADVICE}") from error
     if version != FORMAT:
         raise ModelFileError(
             f"{path} has format {version}; this is onkel {__version__}, which reads "

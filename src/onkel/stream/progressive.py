@@ -42,6 +42,11 @@ def progressive(estimator: Any, X: Any, y: Any, classes: Any = None) -> np.ndarr
     >>> int(((scores > 0) != y).sum()) == model.n_mistakes_
     True
     """
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"{estimator.__name__} is a class: make an estimator of it first, "
+            f"{estimator.__name__}()"
+        )
     if not hasattr(estimator, "partial_fit"):
         raise TypeError(
             f"{type(estimator).__name__} has no partial_fit: it needs all rows at once "
