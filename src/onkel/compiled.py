@@ -1,15 +1,16 @@
-"""How onkel compiles."""
+"""How onkel compiles.
 
+numba takes a quarter of a second to import, and nobody needs it before a model learns
+or predicts. So what is to be compiled is only noted here, and numba is told when the
+first compiled function is called.
+"""
+
+import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload, register_jitable
-
-from onkel.compile_cache import attach
 
 F = TypeVar("F", bound=Callable)
 
@@ -21,39 +22,107 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": set(REASSOCIATE)}
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 MERGED = {**INNER, "forceinline": True}
 
+# What numba has to be told before it compiles; None once it has been.
+_notes: list[Callable[[], Any]] | None = []
+_lock = threading.RLock()
 
-def jit(function: F) -> F:
+
+def _note(tell: Callable[[], Any]) -> None:
+    """Tell numba something, as soon as it is there."""
+    with _lock:
+        if _notes is not None:
+            _notes.append(tell)
+            return
+    tell()
+
+
+def _begin() -> None:
+    """Tell numba all that was noted."""
+    global _notes
+    with _lock:
+        notes, _notes = _notes, None
+        for tell in notes or ():
+            tell()
+
+
+class Compiled:
+    """A function that Python calls, compiled when it first does."""
+
+    def __init__(self, function: Callable) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    @functools.cached_property
+    def code(self) -> Any:
+        """What numba has made of it; with NUMBA_DISABLE_JIT the function itself."""
+        import numba
+
+        from onkel.compile_cache import attach
+        from onkel.lean_target import TARGET
+
+        _begin()
+        compiled = numba.jit(**OPTIONS, _target=TARGET)(self._function)
+        if compiled is not self._function:
+            attach(compiled)
+        return compiled
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the code."""
+        return self.code(*arguments)
+
+
+def jit(function: Callable) -> Compiled:
     """Compile a function that Python calls, and cache it on disk.
 
     It takes plain arrays, numbers and NamedTuples of them, and runs without the
     interpreter's lock.
     """
-    compiled = numba.njit(**OPTIONS)(function)
-    if compiled is not function:  # NUMBA_DISABLE_JIT hands the function back
-        attach(compiled)
-    return compiled
+    return Compiled(function)
+
+
+def written_for(
+    function: Callable, options: dict[str, Any] | None = None, strict: bool = True
+) -> Callable[[F], F]:
+    """Register who says what compiled code runs in place of a function.
+
+    The answer is a function, found from the types of the arguments.
+    """
+
+    def register(choose: F) -> F:
+        def tell() -> None:
+            from numba.extending import overload
+
+            overload(function, jit_options=options or {}, strict=strict)(choose)
+
+        _note(tell)
+        return choose
+
+    return register
+
+
+def _inner(function: F, options: dict[str, Any]) -> F:
+    written_for(function, options, strict=False)(lambda *arguments: function)
+    return function
 
 
 def inner(function: F) -> F:
     """Let compiled code call a function; called from Python it is plain Python."""
-    return register_jitable(**INNER)(function)
+    return _inner(function, INNER)
 
 
 def primitive(function: F) -> F:
     """As `inner`, merged into the caller: a call costs more than a small change."""
-    return register_jitable(**MERGED)(function)
+    return _inner(function, MERGED)
 
 
 def exact(function: F) -> F:
     """As `inner`, but keep the order of floating-point operations as written."""
-    return register_jitable(**{**INNER, "fastmath": {"contract"}})(function)
+    return _inner(function, {**INNER, "fastmath": {"contract"}})
 
 
 def without_nan(function: F) -> F:
     """As `inner`, for numbers that cannot be NaN: only so do minima become vectors."""
-    return register_jitable(**{**INNER, "fastmath": set(REASSOCIATE) | {"nnan"}})(
-        function
-    )
+    return _inner(function, {**INNER, "fastmath": set(REASSOCIATE) | {"nnan"}})
 
 
 def ordered(values: Any) -> Any:
@@ -65,22 +134,12 @@ def ordered(values: Any) -> Any:
     return values.view(f"i{values.itemsize}")
 
 
-@overload(ordered, jit_options=INNER)
+# numba compares signatures to the letter, annotations included.
+@written_for(ordered, INNER)
 def _ordered(values):  # type: ignore[no-untyped-def]
-    if values.dtype == types.float32:
+    if values.dtype.bitwidth == 32:
         return lambda values: values.view(np.int32)
     return lambda values: values.view(np.int64)
-
-
-@intrinsic
-def _without_owner(typing_context: Any, array: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        view = context.make_array(array)(context, builder, value=arguments[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)
-        view.parent = cgutils.get_null_value(view.parent.type)
-        return view._getvalue()
-
-    return array(array), generate
 
 
 def borrowed(arrays: Any) -> Any:
@@ -92,10 +151,13 @@ def borrowed(arrays: Any) -> Any:
     return arrays
 
 
-@overload(borrowed, jit_options=INNER)
+@written_for(borrowed, INNER)
 def _borrowed(arrays):  # type: ignore[no-untyped-def]
+    from numba import types
+
     if isinstance(arrays, types.Array):
-        return lambda arrays: _without_owner(arrays)
+        without_owner = _without_owner()
+        return lambda arrays: without_owner(arrays)
     cls = arrays.instance_class
     owners = (types.Array, types.BaseNamedTuple)
     fields = ", ".join(
@@ -105,6 +167,24 @@ def _borrowed(arrays):  # type: ignore[no-untyped-def]
     scope: dict[str, Any] = {"borrowed": borrowed, "cls": cls}
     exec(f"def code(arrays):\n    return cls({fields})", scope)
     return scope["code"]
+
+
+@functools.cache
+def _without_owner() -> Any:
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def without_owner(typing_context: Any, array: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(array)(context, builder, value=arguments[0])
+            view.meminfo = cgutils.get_null_value(view.meminfo.type)
+            view.parent = cgutils.get_null_value(view.parent.type)
+            return view._getvalue()
+
+        return array(array), generate
+
+    return without_owner
 
 
 def choice(
@@ -136,7 +216,7 @@ def choice(
         return register
 
     # Not strict: the codes name their arguments, this function does not.
-    @overload(function, jit_options=MERGED if merged else INNER, strict=False)
+    @written_for(function, MERGED if merged else INNER, strict=False)
     def _choose(*arguments: Any) -> Any:
         return table[arguments[position].instance_class]
 

@@ -6,15 +6,12 @@ Python's code between its own, and an interrupt there (Ctrl-C) ends in a crash.
 """
 
 import ctypes
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from onkel.compiled import INNER
+from onkel.compiled import INNER, written_for
 
 _UNIFORM = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)
 
@@ -50,19 +47,31 @@ def uniform(draws: Any) -> float:
     return draws.random()
 
 
-@intrinsic
-def _call(typing_context: Any, function: Any, state: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.FunctionType(ir.DoubleType(), [cgutils.voidptr_t]).as_pointer()
-        address, argument = arguments
-        return builder.call(
-            builder.inttoptr(address, pointer),
-            [builder.inttoptr(argument, cgutils.voidptr_t)],
-        )
-
-    return types.float64(function, state), generate
-
-
-@overload(uniform, jit_options=INNER)
+# numba compares signatures to the letter, annotations included.
+@written_for(uniform, INNER)
 def _uniform(draws):  # type: ignore[no-untyped-def]
-    return lambda draws: _call(draws.next_double, draws.state)
+    call = _calling()
+    return lambda draws: call(draws.next_double, draws.state)
+
+
+@functools.cache
+def _calling() -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.core.cgutils import voidptr_t
+    from numba.extending import intrinsic
+
+    pointer = ir.FunctionType(ir.DoubleType(), [voidptr_t]).as_pointer()
+
+    @intrinsic
+    def call(typing_context: Any, function: Any, state: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address, argument = arguments
+            return builder.call(
+                builder.inttoptr(address, pointer),
+                [builder.inttoptr(argument, voidptr_t)],
+            )
+
+        return types.float64(function, state), generate
+
+    return call

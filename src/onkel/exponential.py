@@ -11,14 +11,12 @@ call denormal, down to exp(-103) and exp(-745), is therefore 0 but for a sliver 
 begins with the smallest normal number, at -87.34 and -708.4. NaN stays NaN.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 
-from onkel.compiled import exact
+from onkel.compiled import exact, written_for
 
 LOG2_E = 1.4426950408889634
 # ln(2) in two parts: the first has so few digits that n * LN2_HIGH is exact.
@@ -28,20 +26,37 @@ LN2_LOW = 1.42860682030941723212e-6
 LOWEST_SINGLE, LOWEST_DOUBLE = -88.0, -709.0
 
 
-@intrinsic
-def _as_float32(typing_context: Any, bits: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.FloatType())
-
-    return types.float32(types.int32), generate
+def _as_float(bits: Any) -> Any:
+    """Read the bits of an integer as a floating-point number of the same width."""
+    return bits.view(f"f{bits.itemsize}")
 
 
-@intrinsic
-def _as_float64(typing_context: Any, bits: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
+# numba compares signatures to the letter, annotations included.
+@written_for(_as_float)
+def _as_float_code(bits):  # type: ignore[no-untyped-def]
+    read = _reading(bits.bitwidth)
+    return lambda bits: read(bits)
 
-    return types.float64(types.int64), generate
+
+@functools.cache
+def _reading(width: int) -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    kind, result = {
+        32: (ir.FloatType(), types.float32),
+        64: (ir.DoubleType(), types.float64),
+    }[width]
+
+    @intrinsic
+    def read(typing_context: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], kind)
+
+        return result(bits), generate
+
+    return read
 
 
 @exact
@@ -56,7 +71,7 @@ def _exp_float32(v: Any) -> Any:
     p = p * r + np.float32(0.5)
     p = p * r + np.float32(1)
     p = p * r + np.float32(1)
-    return p * _as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
+    return p * _as_float((np.int32(n) + np.int32(127)) << np.int32(23))
 
 
 @exact
@@ -78,7 +93,7 @@ def _exp_float64(v: Any) -> Any:
     p = p * r + 1.0
     p = p * r + 1.0
     # Through int32, because only that conversion has a vector instruction everywhere.
-    return p * _as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
+    return p * _as_float((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
 
 
 def exp_nonpositive(v: Any) -> Any:
@@ -92,9 +107,8 @@ def exp_nonpositive(v: Any) -> Any:
     return np.exp(v)
 
 
-# numba compares signatures to the letter, annotations included.
-@overload(exp_nonpositive)
+@written_for(exp_nonpositive)
 def _exp_nonpositive(v):  # type: ignore[no-untyped-def]
-    if v == types.float32:
+    if v.bitwidth == 32:
         return lambda v: _exp_float32(v)
     return lambda v: _exp_float64(v)

@@ -11,10 +11,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from onkel.compiled import exact, inner
+from onkel.compiled import exact, inner, written_for
 
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts: products of the first two with a whole number below 2^20, in
@@ -88,9 +86,9 @@ def _turn(v: Any) -> Any:
 
 
 # numba compares signatures to the letter, annotations included.
-@overload(_turn)
+@written_for(_turn)
 def _turn_compiled(v):  # type: ignore[no-untyped-def]
-    single = v == types.float32
+    single = v.bitwidth == 32
     reduce = _reduce_float32 if single else _reduce_float64
     polynomials = _polynomials_float32 if single else _polynomials_float64
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import pdist
-from sklearn.metrics import euclidean_distances
 
 # Rows whose distances are computed, and from which a stream takes its scale.
 SOME_ROWS = 1000
@@ -40,6 +39,8 @@ def squared_distances(X: Any) -> np.ndarray:
     X = X.astype(np.float64)
     if not scipy.sparse.issparse(X):
         return pdist(X, "sqeuclidean")
+    from sklearn.metrics import euclidean_distances  # slow to import
+
     squared = euclidean_distances(X, squared=True)[np.triu_indices(X.shape[0], k=1)]
     # Computed from products: what rounding leaves of equal rows is no distance.
     squared[squared <= 1e-12 * X.multiply(X).sum() / X.shape[0]] = 0.0

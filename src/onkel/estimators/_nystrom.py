@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from onkel.engine.block import kernel_values, largest_score
@@ -43,6 +42,8 @@ def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray
             X = X[np.sort(rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False))]
         if scipy.sparse.issparse(X):
             X = narrow(X)
+        from sklearn.cluster import KMeans  # slow to import
+
         means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
         with warnings.catch_warnings():
             # Of fewer distinct rows than landmarks: then there are fewer landmarks.

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils._param_validation import Interval
 
 from onkel import losses, rates, steps
@@ -163,9 +162,11 @@ class LLSVMClassifier(LowRank, BatchClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solver(self, **options: Any) -> LinearSVC:
+    def _solver(self, **options: Any) -> Any:
         if self.loss == "squared_hinge":  # LIBLINEAR's has no 1/2
             options["C"] /= 2.0
+        from sklearn.svm import LinearSVC  # slow to import
+
         return LinearSVC(loss=self.loss, dual=True, **options)
 
 
@@ -218,5 +219,7 @@ class LLSVMRegressor(LowRank, BatchRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solver(self, **options: Any) -> LinearSVR:
+    def _solver(self, **options: Any) -> Any:
+        from sklearn.svm import LinearSVR  # slow to import
+
         return LinearSVR(epsilon=self.epsilon, dual=True, **options)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
 
 from onkel.refit.calibration import UNCALIBRATED, calibrate, chances, log_odds
 from onkel.refit.held_out import Task, decided
@@ -90,5 +89,7 @@ def error(name: str, task: Task, scores: np.ndarray) -> float:
     with warnings.catch_warnings():
         # A class that is never predicted is told of once, at the end.
         warnings.simplefilter("ignore")
+        from sklearn.metrics import get_scorer  # slow to import
+
         score = get_scorer(name)(model, scores, y, sample_weight=weight)
     return error_of(float(score), name)

@@ -1,0 +1,176 @@
+"""Lean linking: what is compiled is optimised once, where Python calls it.
+
+numba makes a library of every function. Into each it links those of the functions
+called, optimises the whole and makes machine code of it: what stands at the end of six
+calls is optimised and assembled six times. Only what Python calls needs machine code.
+Here all other libraries wait: they keep what they were lowered to, and the one that
+Python calls links all of them, each once, and optimises once. That takes two thirds of
+the time and a third of the room, and is all the same to the code.
+
+This is a target of its own, which inherits all that numba can do for a processor, so
+that nobody else's functions are touched.
+"""
+
+from functools import partial
+from typing import Any
+
+from llvmlite.binding import Linkage
+from numba.core import cpu, registry
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.decorators import jit
+from numba.core.dispatcher import Dispatcher
+from numba.core.environment import lookup_environment
+from numba.core.target_extension import (
+    CPU,
+    dispatcher_registry,
+    jit_registry,
+    target_registry,
+)
+from numba.core.utils import threadsafe_cached_property
+
+NAME = "onkel"
+# How numba's names begin: of the function that Python calls, of any function, and of
+# the variable that points to a function's constants.
+WRAPPER, MANGLED, ENVIRONMENT = "_ZN7cpython", "_ZN", "_ZN08NumbaEnv"
+
+
+def _defined(module: Any) -> set[str]:
+    """Names that other modules can see."""
+    hidden = Linkage.internal, Linkage.private
+    return {
+        value.name
+        for values in (module.functions, module.global_variables)
+        for value in values
+        if not value.is_declaration and value.linkage not in hidden
+    }
+
+
+class LeanLibrary(JITCodeLibrary):
+    """The code of a function; it waits unless Python calls the function."""
+
+    waits = False
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _get_module_for_linking(self) -> Any:
+        # External functions are linked whether or not anyone refers to them yet.
+        return self._final_module if self.waits else super()._get_module_for_linking()
+
+    def finalize(self) -> None:
+        """Wait; or link all that have waited, optimise, and make machine code."""
+        names = {f.name for f in self._final_module.functions if not f.is_declaration}
+        if not any(name.startswith(WRAPPER) for name in names):
+            self._wait()
+            return
+        self._linking_libraries = _all_that_wait(self)
+        self._own = names
+        super().finalize()
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith(ENVIRONMENT):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    self._codegen.set_env(variable.name, environment)
+
+    def _wait(self) -> None:
+        self._raise_if_finalized()
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
+        for function in self._final_module.functions:
+            # Helpers that several modules may bring along.
+            if not function.is_declaration and not function.name.startswith(MANGLED):
+                function.linkage = "linkonce_odr"
+        self.waits = self._finalized = True
+
+    def _optimize_final_module(self) -> None:
+        """Optimise once; numba does it twice, to save counting of references.
+
+        Ours are not counted (`compiled.borrowed`).
+        """
+        for function in self._final_module.functions:
+            # What nobody else calls can be merged into its only caller and dropped.
+            if not function.is_declaration and function.name not in self._own:
+                function.linkage = "internal"
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(self._final_module, builder)
+
+    def serialize_using_object_code(self) -> Any:
+        """Return the machine code, without what linking it elsewhere would need."""
+        self._ensure_finalized()
+        symbols = sorted(_defined(self._final_module))
+        return self.name, "object", (self._get_compiled_object(), symbols)
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, _, (code, symbols) = state
+        library = codegen.create_library(name)
+        library.enable_object_caching()
+        library._set_compiled_object(code)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)
+        return library
+
+
+def _all_that_wait(library: Any) -> list[Any]:
+    """Libraries that one needs, each after all that call it.
+
+    The linker leaves out helpers that nobody has referred to so far.
+    """
+    order: dict[Any, None] = {}
+
+    def visit(caller: Any) -> None:
+        for other in reversed(caller._linking_libraries):
+            if other not in order:
+                if getattr(other, "waits", False):
+                    visit(other)
+                order[other] = None
+
+    visit(library)
+    return list(reversed(order))
+
+
+class LeanCodegen(JITCPUCodegen):
+    """Makes the libraries above."""
+
+    _library_class = LeanLibrary
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Point a function to its constants, if it has not been merged or dropped."""
+        if self._engine.is_symbol_defined(env_name):
+            super().set_env(env_name, env)
+
+
+class LeanContext(cpu.CPUContext):
+    """Lowers as for the processor."""
+
+    def init(self) -> None:
+        """Begin as numba's does, with another way to generate code."""
+        super().init()
+        self._internal_codegen = LeanCodegen("onkel.exec")
+
+
+class LeanDescriptor(registry.CPUTarget):
+    """The two contexts of the target."""
+
+    @threadsafe_cached_property
+    def _toplevel_target_context(self) -> Any:
+        return LeanContext(self.typing_context, self._target_name)
+
+
+class Lean(CPU):
+    """The target's place among the others."""
+
+
+def _register() -> str:
+    """Make the target known to numba; return its name."""
+    target_registry[NAME] = Lean
+
+    class LeanDispatcher(Dispatcher):
+        targetdescr = LeanDescriptor(NAME)
+
+    dispatcher_registry[Lean] = LeanDispatcher
+    jit_registry[Lean] = partial(jit, _target=NAME)
+    return NAME
+
+
+TARGET = _register()
