@@ -26,27 +26,38 @@ LN2_LOW = 1.42860682030941723212e-6
 LOWEST_SINGLE, LOWEST_DOUBLE = -88.0, -709.0
 
 
-def _as_float(bits: Any) -> Any:
-    """Read the bits of an integer as a floating-point number of the same width."""
-    return bits.view(f"f{bits.itemsize}")
+def _as_float32(bits: Any) -> Any:
+    return np.int32(bits).view(np.float32)
+
+
+def _as_float64(bits: Any) -> Any:
+    return np.int64(bits).view(np.float64)
 
 
 # numba compares signatures to the letter, annotations included.
-@written_for(_as_float)
-def _as_float_code(bits):  # type: ignore[no-untyped-def]
-    read = _reading(bits.bitwidth)
+@written_for(_as_float32)
+def _as_float32_code(bits):  # type: ignore[no-untyped-def]
+    read = _reading(32)
+    return lambda bits: read(bits)
+
+
+@written_for(_as_float64)
+def _as_float64_code(bits):  # type: ignore[no-untyped-def]
+    read = _reading(64)
     return lambda bits: read(bits)
 
 
 @functools.cache
 def _reading(width: int) -> Any:
+    """Make compiled code that reads the bits of an integer as a number."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
 
-    kind, result = {
-        32: (ir.FloatType(), types.float32),
-        64: (ir.DoubleType(), types.float64),
+    kind, signature = {
+        # Sums of integers are wider than these: the signature narrows them.
+        32: (ir.FloatType(), types.float32(types.int32)),
+        64: (ir.DoubleType(), types.float64(types.int64)),
     }[width]
 
     @intrinsic
@@ -54,7 +65,7 @@ def _reading(width: int) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], kind)
 
-        return result(bits), generate
+        return signature, generate
 
     return read
 
@@ -71,7 +82,7 @@ def _exp_float32(v: Any) -> Any:
     p = p * r + np.float32(0.5)
     p = p * r + np.float32(1)
     p = p * r + np.float32(1)
-    return p * _as_float((np.int32(n) + np.int32(127)) << np.int32(23))
+    return p * _as_float32((np.int32(n) + np.int32(127)) << np.int32(23))
 
 
 @exact
@@ -93,7 +104,7 @@ def _exp_float64(v: Any) -> Any:
     p = p * r + 1.0
     p = p * r + 1.0
     # Through int32, because only that conversion has a vector instruction everywhere.
-    return p * _as_float((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
+    return p * _as_float64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52))
 
 
 def exp_nonpositive(v: Any) -> Any:

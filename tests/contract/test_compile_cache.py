@@ -72,7 +72,7 @@ def entries(folder: Path) -> list[Path]:
 
 
 def misses(function: Any) -> int:
-    return sum(function.stats.cache_misses.values())
+    return sum(function.code.stats.cache_misses.values())
 
 
 def test_damage_is_recognised_said_once_and_replaced(cache: Path, fresh: Fresh) -> None:
@@ -191,7 +191,7 @@ def test_settings_that_change_the_code_have_entries_of_their_own(
 
 
 def lock_of(function: Any, *types: Any) -> Path:
-    cache, codegen = function._cache, function.targetctx.codegen()
+    cache, codegen = function.code._cache, function.code.targetctx.codegen()
     return Path(cache.cache_path) / f"{cache._name(types, codegen)}.lock"
 
 
@@ -241,7 +241,7 @@ import small
 print(flush=True)
 sys.stdin.readline()
 small.double(eval(sys.argv[2]))
-print(sum(small.double.stats.cache_misses.values()))
+print(sum(small.double.code.stats.cache_misses.values()))
 """
 
 
@@ -285,7 +285,7 @@ with warnings.catch_warnings(record=True) as recorded:
     assert len(recorded) == 1, recorded
     assert "NUMBA_CACHE_DIR" in str(recorded[0].message)
 assert wanted == int(sys.argv[1])  # warnings, and functions compiled, for integers
-assert sum(double.stats.cache_misses.values()) == 1 + wanted
+assert sum(double.code.stats.cache_misses.values()) == 1 + wanted
 """
 
 

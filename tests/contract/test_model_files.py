@@ -48,6 +48,16 @@ def test_a_loaded_model_goes_on_with_the_same_bits(
     goes_on_alike(through_a_file(model, tmp_path), model, X[ROWS:], y[ROWS:])
 
 
+@each(SYSTEMS)
+def test_a_stream_can_be_saved_after_every_row(system: System, tmp_path: Path) -> None:
+    X, y = data(system, 12)
+    model = system.make()
+    for t in range(len(y)):
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+        again = through_a_file(model, tmp_path)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 @each(RANDOM)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_loaded_model_of_sparse_rows_goes_on_with_the_same_bits(

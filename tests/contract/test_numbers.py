@@ -406,3 +406,11 @@ def test_half_precision_is_saved(tmp_path: Any) -> None:
     model.partial_fit(X, y, classes=np.array([0, 1], np.float16))
     onkel.save(model, tmp_path / "model")
     assert onkel.load(tmp_path / "model").alpha == 0.5
+
+
+def test_coefficients_that_are_finite_but_whose_sum_is_not_are_refused() -> None:
+    model = onkel.OGDClassifier(gamma=1.0).partial_fit(10.0 * np.eye(3), [0, 1, 0])
+    model._learner.model.coef[:, :3] = 1e308
+    with pytest.raises(ValueError, match="overflow"):
+        model.partial_fit([[-50.0, 0.0, 0.0]], [1])
+    assert model.t_ == 3

@@ -121,17 +121,17 @@ def test_dense_and_sparse_rows_may_alternate(system: System) -> None:
 @each(["rbp", "avm", "avm-r", "bsgd-mean"])
 def test_alternating_formats_need_no_further_code(system: System) -> None:
     # Compiled code is chosen by the types of all arrays, also of those not used.
-    signatures = getattr(passes.learn, "signatures", None)
+    signatures = getattr(passes.learn.code, "signatures", None)
     if signatures is None:
         pytest.skip("nothing is compiled")
     X, y = data(system, ROWS)
     model = system.make().partial_fit(X, y)
     model.partial_fit(scipy.sparse.csr_array(X), y)
-    compiled = len(passes.learn.signatures)
+    compiled = len(passes.learn.code.signatures)
     model.partial_fit(X, y)
     model.partial_fit(scipy.sparse.csr_array(X), y)
     pickled(model).partial_fit(X, y)
-    assert len(passes.learn.signatures) == compiled
+    assert len(passes.learn.code.signatures) == compiled
 
 
 @each(SYSTEMS)

@@ -8,7 +8,6 @@ import itertools
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse
@@ -21,6 +20,7 @@ from onkel import kernels, losses, rates, reads
 from onkel.budget import landmarks, spill
 from onkel.budget.dispatch import absorb
 from onkel.budget.linear import Linear
+from onkel.compiled import jit
 from onkel.engine import svrg
 from onkel.engine.learner import CHUNK, TILE
 from onkel.engine.mapper import Mapper
@@ -55,7 +55,7 @@ in_both_precisions = pytest.mark.parametrize(
 # ---- cosines and sines ---------------------------------------------------------------
 
 
-@numba.njit
+@jit
 def _circle(angles: Any, scale: Any, cosines: Any, sines: Any) -> None:
     circle(angles, scale, cosines, sines)
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import (
@@ -14,6 +13,7 @@ from sklearn.metrics.pairwise import (
 )
 
 from onkel import kernels
+from onkel.compiled import jit
 from onkel.exponential import exp_nonpositive
 
 GAMMA, DEGREE, COEF0 = 0.7, 3, 0.5
@@ -89,7 +89,7 @@ def test_near_duplicates_are_not_more_than_alike(dtype: Any) -> None:
     assert (K >= 0.0).all()
 
 
-@numba.njit
+@jit
 def _exponentials(v: Any, out: Any) -> None:
     for i in range(len(v)):
         out[i] = exp_nonpositive(v[i])

@@ -155,6 +155,13 @@ class Learner:
         return self.model.average.of(coef, self.scale)
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether the answer's scores are finite wherever kernel values are 1 or less."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = np.abs(self._answer).sum(axis=1, dtype=np.float64)
+        return bool((largest < np.finfo(self.dtype).max).all())
+
+    @property
     def last_coef(self) -> np.ndarray:
         """True coefficients of the last iterate, shape (outputs, size)."""
         return self.model.coef[:, : self.head.count] * self.dtype.type(self.scale)

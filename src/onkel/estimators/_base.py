@@ -265,6 +265,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
             finite = np.isfinite([head.factor, head.largest, norm2]).all() and all(
                 is_finite(state, len(model.coef)) for state in states
             )
+            finite = finite and learner.is_bounded
         if not finite:
             raise ValueError(
                 f"The coefficients of {type(self).__name__} overflowed in this call; "

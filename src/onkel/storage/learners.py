@@ -61,9 +61,7 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     if isinstance(model.reads, Inverse):
         _check_gram(blank.plan.kernel, model, count)
     blank._resize_budget()  # makes anew what follows from the rest
-    with np.errstate(over="ignore", invalid="ignore"):
-        largest = np.abs(blank._answer.astype(np.float64)).sum(axis=1)
-    if not (largest < np.finfo(blank.dtype).max).all():
+    if not blank.is_bounded:
         raise ValueError("Model.coef, or its average, gives scores that are not finite")
     return blank
 
@@ -156,7 +154,9 @@ def _check_budget(budget: Any, model: Any, count: int) -> None:
         if budget.ledger[0].cores > budget.limit:
             raise ValueError("Cover.ledger has more cores than there may be")
     elif isinstance(budget, Memory):
-        entries, outputs = budget.entries, len(model.coef)
+        # Those after the last in use are as they were made.
+        entries = budget.entries[: int(budget.ledger[0].length)]
+        outputs = len(model.coef)
         if outputs > 1:
             within("Memory.entries.y", entries.y, 0, outputs - 1)
             if (entries.y != np.rint(entries.y)).any():
