@@ -83,16 +83,11 @@ class LeanLibrary(JITCodeLibrary):
         self.waits = self._finalized = True
 
     def _optimize_final_module(self) -> None:
-        """Optimise once; numba does it twice, to save counting of references.
-
-        Ours are not counted (`compiled.borrowed`).
-        """
         for function in self._final_module.functions:
             # What nobody else calls can be merged into its only caller and dropped.
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-        manager, builder = self._codegen._module_pass_manager()
-        manager.run(self._final_module, builder)
+        super()._optimize_final_module()
 
     def serialize_using_object_code(self) -> Any:
         """Return the machine code, without what linking it elsewhere would need."""
