@@ -12,6 +12,9 @@ other files would survive an edit, or an upgrade, of what it calls. Ours covers 
 files that have compiled code: a change in any of them makes all of it stale, and
 nothing else does.
 
+Entries may come with the package (`shipped`): they are the same files, made for a level
+of processors (`levels`) when the package was built.
+
 Processes that want the same code wait for the one that came first. It holds a lock of
 the operating system, which ends with it. Waiting cannot go round in circles: numba's
 own lock, for threads, always comes before ours, and compiled functions do not call each
@@ -27,7 +30,8 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +53,9 @@ COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
 # large function takes 30 seconds of an idle processor, minutes of a busy one.
 PATIENCE = 300.0
 TICK = 0.02
+
+# Names another folder of shipped code; empty for none.
+SHIPPED = "ONKEL_SHIPPED_CODE"
 
 # Settings of numba that change the code, and that it does not put into its own key.
 SETTINGS = (
@@ -132,7 +139,7 @@ class CompileCache(caching.FunctionCache):
             return None
         target_context.refresh()
         name = self._name(sig, target_context.codegen())
-        for path in [folder / name for folder in self._folders()]:
+        for path in [folder / name for folder in (*shipped(), *self._folders())]:
             if not os.path.isfile(path):
                 continue
             try:
@@ -152,7 +159,7 @@ class CompileCache(caching.FunctionCache):
         if not self._enabled or data.library.has_dynamic_globals:
             return
         name = self._name(sig, data.codegen)
-        content = dumps((sig, data._reduce()))
+        content = zlib.compress(dumps((sig, data._reduce())))
         troubles = []
         for folder in self._folders():
             try:
@@ -185,7 +192,8 @@ class CompileCache(caching.FunctionCache):
             yield
 
     def _has(self, name: str) -> bool:
-        return any(os.path.isfile(folder / name) for folder in self._folders())
+        folders = *shipped(), *self._folders()
+        return any(os.path.isfile(folder / name) for folder in folders)
 
     def _queue(self, name: str, held: contextlib.ExitStack) -> None:
         """Take the lock of an entry, or wait until the one who has it is done."""
@@ -213,6 +221,30 @@ class CompileCache(caching.FunctionCache):
             return
 
 
+def shipped() -> list[Path]:
+    """Where entries are that came with the package, if any did."""
+    folder = os.environ.get(SHIPPED)
+    if folder is None:
+        return [Path(__file__).parent / "shipped_code"] if STAMP else []
+    return [Path(folder)] if folder else []
+
+
+def kept(functions: Iterable[Any]) -> list[Path]:
+    """Where entries of functions are that were compiled here."""
+    folders = [f for function in functions for f in CompileCache(function)._folders()]
+    return [folder for folder in dict.fromkeys(folders) if entries(folder)]
+
+
+def entries(folder: Path) -> list[Path]:
+    """Entries in a folder, of whatever version."""
+    return sorted(folder.glob("*.nbc"))
+
+
+def is_stale(entry: Path) -> bool:
+    """Whether an entry was made of other sources."""
+    return f".{STAMP}." not in entry.name
+
+
 def attach(dispatcher: Any) -> None:
     """Give a cache to a function that numba compiles."""
     cache = CompileCache(dispatcher.py_func)
@@ -236,7 +268,7 @@ def _read(path: Path) -> bytes:
     digest, code = content[:32], content[32:]
     if digest != _digest(path, code):
         raise ValueError("damaged")
-    return code
+    return zlib.decompress(code)
 
 
 def _write(path: Path, code: bytes) -> None:

@@ -25,6 +25,8 @@ MERGED = {**INNER, "forceinline": True}
 # What numba has to be told before it compiles; None once it has been.
 _notes: list[Callable[[], Any]] | None = []
 _lock = threading.RLock()
+# All functions that Python calls, as far as their modules are imported.
+FUNCTIONS: list[Callable] = []
 
 
 def _note(tell: Callable[[], Any]) -> None:
@@ -51,6 +53,7 @@ class Compiled:
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        FUNCTIONS.append(function)
 
     @functools.cached_property
     def code(self) -> Any:

@@ -28,6 +28,8 @@ from numba.core.target_extension import (
 )
 from numba.core.utils import threadsafe_cached_property
 
+from onkel.levels import level
+
 NAME = "onkel"
 # How numba's names begin: of the function that Python calls, of any function, and of
 # the variable that points to a function's constants.
@@ -128,6 +130,12 @@ class LeanCodegen(JITCPUCodegen):
     """Makes the libraries above."""
 
     _library_class = LeanLibrary
+
+    def _get_host_cpu_name(self) -> Any:
+        return level() or super()._get_host_cpu_name()
+
+    def _get_host_cpu_features(self) -> Any:
+        return "" if level() else super()._get_host_cpu_features()
 
     def set_env(self, env_name: str, env: Any) -> None:
         """Point a function to its constants, if it has not been merged or dropped."""

@@ -23,6 +23,7 @@ COMMANDS = {
     "race": ("race:race", "Race all systems on a file: tables, pictures, a page."),
     "tune": ("tune:tune", "Find the parameters of a system."),
     "reproduce": ("reproduce:reproduce", "Repeat a table or figure of a paper."),
+    "cache": ("cache:cache", "List compiled code, compile ahead, or remove it."),
     "svm-train": ("svm:svm_train", "Train as LIBSVM's svm-train, on a budget."),
     "svm-predict": ("svm:svm_predict", "Predict as LIBSVM's svm-predict."),
 }

@@ -156,7 +156,7 @@ class Learner:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the answer's scores are finite wherever kernel values are 1 or less."""
+        """Whether scores are finite wherever kernel values are 1 or less."""
         with np.errstate(over="ignore", invalid="ignore"):
             largest = np.abs(self._answer).sum(axis=1, dtype=np.float64)
         return bool((largest < np.finfo(self.dtype).max).all())
@@ -261,7 +261,7 @@ class Learner:
             Names the row of X; the model is as it was before it.
         """
         with ExitStack() as stack:
-            learn = passes.learn
+            learn: Callable[..., int] = passes.learn
             if n_jobs > 1 and self._worth_threads():
                 learn = stack.enter_context(Team(n_jobs)).learn
             for first in range(0, len(y) if order is None else len(order), CHUNK):

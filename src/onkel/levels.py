@@ -1,0 +1,44 @@
+"""Levels of processors: which instructions compiled code may use.
+
+Code for a level runs on every processor that has it, so that it can come with the
+package, or lie in a home that machines of several kinds share. It is about as fast as
+code for the very processor. One that has none of the levels gets code of its own.
+"""
+
+import functools
+import os
+import platform
+
+import llvmlite.binding
+from numba.core import config
+
+_V3 = tuple("avx avx2 bmi bmi2 f16c fma lzcnt movbe popcnt sse4.2 xsave".split())
+_V4 = tuple("avx512f avx512bw avx512cd avx512dq avx512vl".split())
+
+# As LLVM calls them, the best first, and what a processor must have.
+LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "x86_64": {"x86-64-v4": _V3 + _V4, "x86-64-v3": _V3},
+    "aarch64": {"generic": ("neon",)},
+}
+# Forces a level, for those who build or test; "native" for none.
+VARIABLE = "ONKEL_LEVEL"
+
+
+def known() -> dict[str, tuple[str, ...]]:
+    """Levels of this architecture, and what they need."""
+    machine = platform.machine().lower()
+    names = {"amd64": "x86_64", "arm64": "aarch64"}
+    return LEVELS.get(names.get(machine, machine), {})
+
+
+@functools.cache
+def level() -> str | None:
+    """Return the level for which this process compiles; None for its own processor."""
+    forced = os.environ.get(VARIABLE)
+    if forced:
+        return None if forced == "native" else forced
+    if config.CPU_NAME is not None or config.CPU_FEATURES is not None:
+        return None
+    has = llvmlite.binding.get_host_cpu_features()
+    found = (name for name, needs in known().items() if all(map(has.get, needs)))
+    return next(found, None)
