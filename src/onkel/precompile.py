@@ -20,7 +20,7 @@ import scipy.sparse
 import onkel
 
 # So many rows that every strategy has to maintain, and NOGD to become linear.
-ROWS, FEATURES, BUDGET = 160, 4, 8
+ROWS, FEATURES, BUDGET = 200, 4, 20
 
 
 class Meeting(NamedTuple):
