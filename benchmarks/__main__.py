@@ -9,7 +9,7 @@ from onkel.data.catalogue import DataNotFoundError
 
 NAMES = (
     *("learn_vs_predict", "keeping", "merging", "covering", "features"),
-    *("csr", "cold_start", "memory", "files", "threads", "limits"),
+    *("csr", "cold_start", "levels", "memory", "files", "threads", "limits"),
 )
 
 # Wide enough for the tables, also where the output is no terminal.

@@ -9,53 +9,59 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from onkel.compile_cache import SHIPPED
+from onkel.precompile import Meeting, meetings
+
 IMPORT = """
-import time, numba, sklearn.linear_model
-start = time.perf_counter()
+import time, sklearn.base
+start = time.process_time()
 import onkel
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
+# From scikit-learn's import to the end of the first fit, processor time.
 FIT = """
-import time, numpy as np, onkel
-X = np.random.default_rng(0).normal(size=(1000, 10)).astype(np.float32)
-y = X[:, 0] * X[:, 1] > 0
-start = time.perf_counter()
-onkel.BSGDClassifier(budget=100).fit(X, y)
-print(time.perf_counter() - start)
+import sys, time, warnings, sklearn.base
+start = time.process_time()
+warnings.simplefilter("ignore")
+import numpy as np, scipy.sparse, onkel
+name, precision, is_sparse = sys.argv[1:]
+X = np.random.default_rng(0).normal(size=(300, 6)).astype(precision)
+y = X[:, 0] if name.endswith("Regressor") else (X[:, 0] * X[:, 1] > 0).astype(int)
+getattr(onkel, name)().fit(scipy.sparse.csr_array(X) if is_sparse == "True" else X, y)
+print(time.process_time() - start)
 """
 
 
-def measure(code: str, cache: str) -> float:
-    """Seconds that a new process reports, with its compile cache in that folder."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    command = [sys.executable, "-c", code]
+def measure(code: str, *arguments: str, **environment: str) -> float:
+    """Seconds that a new process reports."""
+    command = [sys.executable, "-c", code, *arguments]
     run = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
+        command,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return float(run.stdout)
 
 
-def files(folder: str) -> set[str]:
-    return {
-        os.path.join(top, name) for top, _, names in os.walk(folder) for name in names
-    }
+def first_fit(meeting: Meeting, **environment: str) -> str:
+    with tempfile.TemporaryDirectory() as empty:
+        arguments = map(str, meeting)
+        seconds = measure(FIT, *arguments, NUMBA_CACHE_DIR=empty, **environment)
+    return f"{seconds:.1f}"
 
 
 def main(console: Console) -> None:
-    table = Table(title="cold start, seconds")
-    table.add_column("what")
-    table.add_column("seconds", justify="right")
-    table.add_column("aim", justify="right")
-    with tempfile.TemporaryDirectory() as cache:
-        imports = median(measure(IMPORT, cache) for _ in range(5))
-        cold = measure(FIT, cache)
-        before = files(cache)
-        warm = median(measure(FIT, cache) for _ in range(3))
-        new = files(cache) - before
-    label = "import onkel, beyond scikit-learn and numba"
-    table.add_row(label, f"{imports:.2f}", "0.3")
-    table.add_row("first fit, nothing compiled yet", f"{cold:.1f}", "15")
-    table.add_row("first fit of a second process", f"{warm:.2f}", "2")
+    imports = median(measure(IMPORT) for _ in range(5))
+    console.print(f"import onkel, beyond scikit-learn: {imports:.2f} s (aim 0.25)")
+    table = Table(title="first fit beyond scikit-learn's import, seconds, empty cache")
+    table.add_column("estimator")
+    for head in ("as installed", "float32", "CSR", "CSR, float32", "without shipped"):
+        table.add_column(head, justify="right")
+    for name in dict.fromkeys(meeting.estimator for meeting in meetings()):
+        own = [meeting for meeting in meetings() if meeting.estimator == name]
+        cells = [first_fit(meeting) for meeting in own]
+        table.add_row(name, *cells, first_fit(own[0], **{SHIPPED: ""}))
     console.print(table)
-    console.print(f"files that the second process compiled: {len(new)}")

@@ -27,6 +27,7 @@ import inspect
 import os
 import pickle
 import sys
+import threading
 import time
 import uuid
 import warnings
@@ -53,6 +54,9 @@ COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
 # large function takes 30 seconds of an idle processor, minutes of a busy one.
 PATIENCE = 300.0
 TICK = 0.02
+
+# Seconds of compiling after which somebody at a terminal is told.
+SILENCE = 2.0
 
 # Names another folder of shipped code; empty for none.
 SHIPPED = "ONKEL_SHIPPED_CODE"
@@ -251,11 +255,36 @@ def attach(dispatcher: Any) -> None:
     compile_ = dispatcher.compile
 
     def in_turn(sig: Any) -> Any:
-        with global_compiler_lock, cache.turn(sig, dispatcher.targetctx.codegen()):
+        codegen = dispatcher.targetctx.codegen()
+        with global_compiler_lock, _patience(), cache.turn(sig, codegen):
             return compile_(sig)
 
     dispatcher._cache = cache
     dispatcher.compile = in_turn
+
+
+@contextlib.contextmanager
+def _patience() -> Iterator[None]:
+    """Tell somebody who waits at a terminal what for, once."""
+    if "waiting" in _told or not sys.stderr.isatty():
+        yield
+        return
+    timer = threading.Timer(SILENCE, _tell_who_waits)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell_who_waits() -> None:
+    _told.add("waiting")
+    print(
+        "onkel is compiling for your processor. That takes some seconds, once; the "
+        "code is kept. `onkel cache fill` compiles everything ahead.",
+        file=sys.stderr,
+    )
 
 
 def _digest(path: Path, code: bytes) -> bytes:

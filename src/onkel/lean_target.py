@@ -28,7 +28,7 @@ from numba.core.target_extension import (
 )
 from numba.core.utils import threadsafe_cached_property
 
-from onkel.levels import level
+from onkel.levels import FEATURES, level
 
 NAME = "onkel"
 # How numba's names begin: of the function that Python calls, of any function, and of
@@ -135,7 +135,9 @@ class LeanCodegen(JITCPUCodegen):
         return level() or super()._get_host_cpu_name()
 
     def _get_host_cpu_features(self) -> Any:
-        return "" if level() else super()._get_host_cpu_features()
+        return (
+            FEATURES.get(level(), "") if level() else super()._get_host_cpu_features()
+        )
 
     def set_env(self, env_name: str, env: Any) -> None:
         """Point a function to its constants, if it has not been merged or dropped."""

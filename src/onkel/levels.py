@@ -1,8 +1,9 @@
 """Levels of processors: which instructions compiled code may use.
 
 Code for a level runs on every processor that has it, so that it can come with the
-package, or lie in a home that machines of several kinds share. It is about as fast as
-code for the very processor. One that has none of the levels gets code of its own.
+package, or lie in a home that machines of several kinds share. It is as fast as code
+for the very processor (`python -m benchmarks levels`). One that has none of the levels
+gets code of its own.
 """
 
 import functools
@@ -20,6 +21,9 @@ LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
     "x86_64": {"x86-64-v4": _V3 + _V4, "x86-64-v3": _V3},
     "aarch64": {"generic": ("neon",)},
 }
+# Besides: LLVM takes half of the vectors of the best level for granted, which makes
+# predicting an eighth slower.
+FEATURES = {"x86-64-v4": "-prefer-256-bit"}
 # Forces a level, for those who build or test; "native" for none.
 VARIABLE = "ONKEL_LEVEL"
 
