@@ -7,6 +7,7 @@ first compiled function is called.
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -47,6 +48,17 @@ def _begin() -> None:
             tell()
 
 
+@functools.cache
+def _target() -> str:
+    """Return for which of numba's targets to compile."""
+    try:
+        from onkel.lean_target import TARGET
+    except ImportError as error:  # a numba that nobody knew here
+        warnings.warn(f"onkel compiles slowly: {error}", RuntimeWarning, stacklevel=2)
+        return "cpu"
+    return TARGET
+
+
 class Compiled:
     """A function that Python calls, compiled when it first does."""
 
@@ -61,10 +73,9 @@ class Compiled:
         import numba
 
         from onkel.compile_cache import attach
-        from onkel.lean_target import TARGET
 
         _begin()
-        compiled = numba.jit(**OPTIONS, _target=TARGET)(self._function)
+        compiled = numba.jit(**OPTIONS, _target=_target())(self._function)
         if compiled is not self._function:
             attach(compiled)
         return compiled

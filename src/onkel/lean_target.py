@@ -8,7 +8,8 @@ Python calls links all of them, each once, and optimises once. That takes two th
 the time and a third of the room, and is all the same to the code.
 
 This is a target of its own, which inherits all that numba can do for a processor, so
-that nobody else's functions are touched.
+that nobody else's functions are touched. Where a future numba does not have what it is
+built on, the import fails, and `compiled` does without.
 """
 
 from functools import partial
@@ -135,9 +136,8 @@ class LeanCodegen(JITCPUCodegen):
         return level() or super()._get_host_cpu_name()
 
     def _get_host_cpu_features(self) -> Any:
-        return (
-            FEATURES.get(level(), "") if level() else super()._get_host_cpu_features()
-        )
+        name = level()
+        return FEATURES.get(name, "") if name else super()._get_host_cpu_features()
 
     def set_env(self, env_name: str, env: Any) -> None:
         """Point a function to its constants, if it has not been merged or dropped."""
@@ -178,4 +178,26 @@ def _register() -> str:
     return NAME
 
 
+def _refuse_another_numba() -> None:
+    """Make the import fail where numba no longer has what is built on here."""
+    needed = {
+        JITCodeLibrary: (
+            *("_optimize_functions", "_get_module_for_linking", "finalize"),
+            *("_optimize_final_module", "_finalize_final_module", "_unserialize"),
+            *("_set_compiled_object", "_get_compiled_object"),
+        ),
+        JITCPUCodegen: (
+            *("_library_class", "_get_host_cpu_name", "_get_host_cpu_features"),
+            "set_env",
+        ),
+        cpu.CPUContext: ("init",),
+        registry.CPUTarget: ("_toplevel_target_context",),
+    }
+    for where, names in needed.items():
+        for name in names:
+            if not hasattr(where, name):
+                raise ImportError(f"numba's {where.__name__} has no {name}")
+
+
+_refuse_another_numba()
 TARGET = _register()

@@ -14,8 +14,10 @@ from click.testing import CliRunner, Result
 from sklearn.datasets import make_moons
 
 import onkel
+from onkel import compile_cache
 from onkel.cli.commands import COMMANDS, Commands
 from onkel.cli.commands import onkel as command
+from onkel.compiled import FUNCTIONS
 from onkel.storage import model_file
 
 SMALL = ["--system", "rbp", "--budget", "30", "--gamma", "2"]
@@ -29,6 +31,22 @@ def run(*words: Any, code: int = 0) -> Result:
 
 def answer(*words: Any) -> Any:
     return json.loads(run(*words, "--json").stdout)
+
+
+def test_the_cache_is_listed_and_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert answer("cache", "list")["folders"] == []
+    folder = compile_cache.CompileCache(FUNCTIONS[0])._folders()[0]
+    folder.mkdir()
+    (folder / "passes.learn-1.0123.4567.nbc").write_bytes(b"code")
+    (found,) = answer("cache", "list")["folders"]
+    assert (found["entries"], found["of older versions"]) == (1, 1)
+    assert "1 entries removed" in run("cache", "clear").output
+    assert answer("cache", "list")["folders"] == []
 
 
 @pytest.fixture(scope="module")
