@@ -25,6 +25,7 @@ from numba.core.target_extension import (
     CPU,
     dispatcher_registry,
     jit_registry,
+    target_override,
     target_registry,
 )
 from numba.core.utils import threadsafe_cached_property
@@ -172,6 +173,11 @@ def _register() -> str:
 
     class LeanDispatcher(Dispatcher):
         targetdescr = LeanDescriptor(NAME)
+
+        def compile(self, sig: Any) -> Any:
+            # While it lowers, numba asks which target is the present one.
+            with target_override(NAME):
+                return super().compile(sig)
 
     dispatcher_registry[Lean] = LeanDispatcher
     jit_registry[Lean] = partial(jit, _target=NAME)

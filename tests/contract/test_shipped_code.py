@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import onkel
 from onkel import compile_cache, levels, precompile
-from onkel.compiled import _target
+from onkel.compiled import _target, jit
 
 LEARN = """
 import sys, warnings, numpy as np, onkel
@@ -123,6 +124,16 @@ def test_this_numba_links_leanly() -> None:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         pytest.skip("nothing is compiled")
     assert _target() == "onkel"
+
+
+def test_what_numba_looks_up_while_it_lowers_is_of_our_target() -> None:
+    @jit
+    def shifted(a: Any, first: int) -> None:
+        a[first:] = a[: len(a) - first]  # numba checks the shapes by a function
+
+    a = np.arange(4.0)
+    shifted(a, 1)
+    assert a.tolist() == [0.0, 0.0, 1.0, 2.0]
 
 
 def test_another_numba_is_done_without() -> None:

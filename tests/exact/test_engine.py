@@ -67,6 +67,9 @@ LOSSES = [
     ("epsilon_insensitive", ("regression",)),
     ("squared_error", ("regression",)),
 ]
+# The loss is judged before a strategy comes in: all of them meet the systems without a
+# budget, these meet every system.
+FEW = ("hinge", "log_loss", "epsilon_insensitive", "squared_error")
 BUDGETED = {"budget": BUDGET}
 PEGASOS = {"alpha": 0.01, "t0": 10.0}
 REMOVAL = {"maintenance": "removal"}
@@ -128,6 +131,8 @@ def systems() -> Iterator[Any]:
         for ball in (False, True):
             parameters = {**of_loss, **PEGASOS, "ball": ball}
             yield System("KernelSGD", kernel_sgd.run, parameters, tasks=tasks), ball
+            if loss not in FEW:
+                continue
             parameters = {**parameters, **BUDGETED, **REMOVAL}
             yield System("BSGD", bsgd.run, parameters, tasks=tasks), ball
             parameters = {**parameters, "maintenance_rate": 120.0}
@@ -137,7 +142,7 @@ def systems() -> Iterator[Any]:
                     System("NBSGD", nbsgd.run, parameters, True, tasks),
                     f"{ball}-{hard}",
                 )
-        if loss not in ("squared_hinge", "squared_error"):
+        if loss in FEW and loss != "squared_error":  # BOGD needs a bounded slope
             for sampling in ("uniform", "weighted"):
                 parameters = {
                     **of_loss,
@@ -151,11 +156,13 @@ def systems() -> Iterator[Any]:
 
 def covering_systems() -> Iterator[Any]:
     for loss, tasks in LOSSES:
+        if loss not in FEW:
+            continue
         for ball in (False, True):
             parameters = {**PEGASOS, **SPHERE, "loss": loss, "ball": ball}
             yield System("AVM", avm.run, parameters, True, tasks), ball
         for name, cover in COVERS.items():
-            if loss in ("hinge", "log_loss", "epsilon_insensitive"):
+            if loss != "squared_error":
                 parameters = {**PEGASOS, **cover, "loss": loss}
                 yield System("AVM", avm.run, parameters, True, tasks), name
 
@@ -164,7 +171,7 @@ def keeping_systems() -> Iterator[Any]:
     """Systems that keep what leaves, as far as they can."""
     for kept, (loss, tasks) in itertools.product(KEPT, LOSSES):
         name = kept["maintenance"] + kept.get("victim", "")
-        if loss not in ("hinge", "log_loss", "epsilon_insensitive", "squared_error"):
+        if loss not in FEW:
             continue
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": loss, "ball": False}
         yield System("BSGD", bsgd.run, parameters, tasks=tasks), name
@@ -277,6 +284,20 @@ def formats() -> Iterator[Any]:
             yield pytest.param(*case.values, dtype, sparse, id=name)
 
 
+# What an oracle found for the last cases: it is the same for dense and sparse rows, and
+# slow.
+_found: dict[str, np.ndarray] = {}
+
+
+def oracle_scores(system: System, X: np.ndarray, y: Any, task: str) -> np.ndarray:
+    key = repr((system, task, X.tobytes()))
+    if key not in _found:
+        if len(_found) > 8:
+            _found.clear()
+        _found[key] = system.run(X, y, task, gamma=0.5).scores
+    return _found[key]
+
+
 @pytest.mark.parametrize("system, task, dtype, sparse", list(formats()))
 def test_block_chunks_precision_and_format_do_not_matter(
     system: System, task: str, dtype: Any, sparse: bool
@@ -284,7 +305,7 @@ def test_block_chunks_precision_and_format_do_not_matter(
     X, y = data(task, seed=1)
     # float32 rounds the features, and so must the oracle's.
     X = X.astype(dtype)
-    wanted = system.run(X.astype(np.float64), y, task, gamma=0.5).scores
+    wanted = oracle_scores(system, X.astype(np.float64), y, task)
     if sparse:
         X = scipy.sparse.csr_array(X)
     for block_size, chunks in (
