@@ -148,7 +148,7 @@ def test_a_disk_that_is_full_in_the_middle_of_an_entry(
 ) -> None:
     small = fresh()
     _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
     try:
         with pytest.warns(RuntimeWarning) as recorded:
             assert small.double(3) == 6
