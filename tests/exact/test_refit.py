@@ -417,3 +417,16 @@ def test_the_nugget_is_a_share_of_the_mean_diagonal() -> None:
     solver = solver_for(X, X[:9], y, np.ones(ROWS), "log_loss", 1, kernel="poly")
     G = gram(X[:9], X[:9], kernel="poly", gamma=GAMMA, degree=DEGREE, coef0=COEF0)
     assert solver.nugget == pytest.approx(1e-5 * np.trace(G) / 9)
+
+
+def test_a_step_to_where_the_slope_is_infinite_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Kernel values that are noise can lower the objective beyond all bounds.
+    def search(self: Solver, here: Point, direction: np.ndarray, C: float) -> Point:
+        return here._replace(gradient=np.full_like(here.gradient, np.inf))
+
+    monkeypatch.setattr(Solver, "_search", search)
+    X, y = data("log_loss", 1)
+    solver = solver_for(X, X[:CENTERS], y, weights(), "log_loss", 1)
+    assert np.isfinite(solver.solve(0.1).gradient).all()

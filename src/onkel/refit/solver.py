@@ -169,7 +169,7 @@ class Solver:
                 steps.clear()
             direction = -_times_inverse(here.gradient, factor, steps)
             there = self._search(here, direction, C)
-            if there is None:
+            if there is None or not np.isfinite(there.gradient).all():
                 break
             gained = here.objective - there.objective
             change = there.coef - here.coef
