@@ -4,8 +4,8 @@ numba makes a library of every function. Into each it links those of the functio
 called, optimises the whole and makes machine code of it: what stands at the end of six
 calls is optimised and assembled six times. Only what Python calls needs machine code.
 Here all other libraries wait: they keep what they were lowered to, and the one that
-Python calls links all of them, each once, and optimises once. That takes two thirds of
-the time and a third of the room, and is all the same to the code.
+Python calls links all of them, each once, and optimises once. That takes half of the
+time, and is all the same to the code.
 
 This is a target of its own, which inherits all that numba can do for a processor, so
 that nobody else's functions are touched. Where a future numba does not have what it is
