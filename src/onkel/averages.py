@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled import choice
+from onkel.rows import take
 
 # A row has been seen, by a model with that scale.
 tick, ticks = choice(position=0)
@@ -343,8 +344,7 @@ def _exit(average: Whole, coef: Any, points: Any, norms: Any, j: int) -> None:
     book = average.book[0]
     slot = book.retired
     book.retired += 1
-    for k in range(points.shape[1]):
-        average.points[slot, k] = points[j, k]
+    take(points, j, average.points[slot])
     average.norms[slot] = norms[j]
     for o in range(len(coef)):
         grown = coef[o, j] * book.scales - average.lag[o, j]

@@ -32,7 +32,7 @@ import time
 import uuid
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ from numba.core import caching, config
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
+
+from onkel.compiled import FUNCTIONS, SYMBOLS
 
 try:
     import fcntl
@@ -147,8 +149,10 @@ class CompileCache(caching.FunctionCache):
             if not os.path.isfile(path):
                 continue
             try:
-                kept, code = pickle.loads(_read(path))
+                kept, needs, code = pickle.loads(_read(path))
                 if kept == sig:  # the name is made of names of types
+                    for function, types in needs:
+                        FUNCTIONS[function].symbol(types)
                     return CompileResult._rebuild(target_context, *code)
             except FileNotFoundError:
                 continue
@@ -163,7 +167,7 @@ class CompileCache(caching.FunctionCache):
         if not self._enabled or data.library.has_dynamic_globals:
             return
         name = self._name(sig, data.codegen)
-        content = zlib.compress(dumps((sig, data._reduce())))
+        content = zlib.compress(dumps((sig, _needs(data.library), data._reduce())))
         troubles = []
         for folder in self._folders():
             try:
@@ -225,6 +229,13 @@ class CompileCache(caching.FunctionCache):
             return
 
 
+def _needs(library: Any) -> list[tuple[str, Any]]:
+    """Return what code calls by name: the functions, and their types."""
+    names = [function.name for function in library._final_module.functions]
+    called = [SYMBOLS[name] for name in names if name in SYMBOLS]
+    return [(function.name, types) for function, types in called]
+
+
 def shipped() -> list[Path]:
     """Where entries are that came with the package, if any did."""
     folder = os.environ.get(SHIPPED)
@@ -233,9 +244,10 @@ def shipped() -> list[Path]:
     return [Path(folder)] if folder else []
 
 
-def kept(functions: Iterable[Any]) -> list[Path]:
-    """Where entries of functions are that were compiled here."""
-    folders = [f for function in functions for f in CompileCache(function)._folders()]
+def kept() -> list[Path]:
+    """Where entries are that were compiled here."""
+    caches = [CompileCache(function.function) for function in FUNCTIONS.values()]
+    folders = [folder for cache in caches for folder in cache._folders()]
     return [folder for folder in dict.fromkeys(folders) if entries(folder)]
 
 

@@ -6,6 +6,8 @@ first compiled function is called.
 """
 
 import functools
+import hashlib
+import inspect
 import threading
 import warnings
 from collections.abc import Callable
@@ -26,8 +28,10 @@ MERGED = {**INNER, "forceinline": True}
 # What numba has to be told before it compiles; None once it has been.
 _notes: list[Callable[[], Any]] | None = []
 _lock = threading.RLock()
-# All functions that Python calls, as far as their modules are imported.
-FUNCTIONS: list[Callable] = []
+# All functions that are compiled on their own, as far as their modules are imported.
+FUNCTIONS: dict[str, "Compiled"] = {}
+# What compiled code calls by name: the function, and the types of its arguments.
+SYMBOLS: dict[str, tuple["Compiled", Any]] = {}
 
 
 def _note(tell: Callable[[], Any]) -> None:
@@ -64,8 +68,9 @@ class Compiled:
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, function)
-        self._function = function
-        FUNCTIONS.append(function)
+        self.function = function
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        FUNCTIONS[self.name] = self
 
     @functools.cached_property
     def code(self) -> Any:
@@ -75,14 +80,60 @@ class Compiled:
         from onkel.compile_cache import attach
 
         _begin()
-        compiled = numba.jit(**OPTIONS, _target=_target())(self._function)
-        if compiled is not self._function:
+        compiled = numba.jit(**OPTIONS, _target=_target())(self.function)
+        if compiled is not self.function:
             attach(compiled)
         return compiled
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the code."""
         return self.code(*arguments)
+
+    def symbol(self, arguments: Any) -> tuple[str, Any]:
+        """Compile for those types; return the name of the code, and what it returns.
+
+        Under that name other compiled code can call it, in this process.
+        """
+        import llvmlite.binding
+
+        self.code.compile(arguments)
+        result = self.code.overloads[arguments]
+        digest = hashlib.sha256(repr(arguments).encode()).hexdigest()[:32]
+        name = f"{self.name}.{digest}"
+        address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        llvmlite.binding.add_symbol(name, address)
+        SYMBOLS[name] = self, arguments
+        return name, result.signature.return_type
+
+    @functools.cached_property
+    def caller(self) -> Any:
+        """A function that calls the code by its name, for compiled code."""
+        from numba.core import cgutils
+        from numba.extending import intrinsic
+
+        def typed(*arguments: Any) -> Any:
+            name, returned = self.symbol(arguments)
+
+            def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                types, convention = signature.args, context.call_conv
+                kind = convention.get_function_type(returned, types)
+                code = cgutils.get_or_insert_function(builder.module, kind, name)
+                status, value = convention.call_function(
+                    builder, code, returned, types, values
+                )
+                with cgutils.if_unlikely(builder, status.is_error):
+                    convention.return_status_propagate(builder, status)
+                return value
+
+            return returned(*arguments), lower
+
+        # numba wants to know how many arguments there are.
+        names = ", ".join(inspect.signature(self.function).parameters)
+        scope: dict[str, Any] = {"typed": typed}
+        exec(f"def call(context, {names}):\n    return typed({names})", scope)
+        scope["call"] = intrinsic(scope["call"])
+        exec(f"def code({names}):\n    return call({names})", scope)
+        return scope["code"]
 
 
 def jit(function: Callable) -> Compiled:
@@ -112,6 +163,17 @@ def written_for(
         return choose
 
     return register
+
+
+def shared(function: F) -> F:
+    """As `inner`, but compiled on its own, once for all who call it.
+
+    They find it by a name, when their code is loaded. What many walks need is so
+    neither compiled nor kept with each of them. From Python it runs compiled.
+    """
+    compiled = Compiled(function)
+    written_for(compiled, INNER, strict=False)(lambda *arguments: compiled.caller)
+    return compiled  # type: ignore[return-value]
 
 
 def _inner(function: F, options: dict[str, Any]) -> F:

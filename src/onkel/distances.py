@@ -17,7 +17,7 @@ import numpy as np
 from onkel.compiled import inner, ordered, primitive
 from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
-from onkel.rows import apart, blur, spread_out
+from onkel.rows import apart, blur, coordinate, spread_out
 
 # Error of a product of features, and of the exponential, in units in the last place;
 # generous. Beyond MOST_ULPS a value says nothing.
@@ -42,7 +42,8 @@ def squared_distance_to(model: Model, ahead: LookAhead, j: int) -> float:
     """|x - c_j|^2."""
     total = 0.0
     for k in range(len(ahead.point)):
-        difference = np.float64(ahead.point[k]) - np.float64(model.points[j, k])
+        own = np.float64(coordinate(model.points, j, k))
+        difference = np.float64(ahead.point[k]) - own
         total += difference * difference
     return total
 
@@ -59,7 +60,8 @@ def _doubt(model: Model, ahead: LookAhead, j: int) -> float:
 def in_box(model: Model, ahead: LookAhead, j: int, half_width: float) -> bool:
     """Whether no feature of x and c_j differs by the half-width or more."""
     for k in range(len(ahead.point)):
-        difference = np.float64(ahead.point[k]) - np.float64(model.points[j, k])
+        own = np.float64(coordinate(model.points, j, k))
+        difference = np.float64(ahead.point[k]) - own
         if not abs(difference) < half_width:
             return False
     return True
@@ -70,7 +72,7 @@ def in_cell(model: Model, ahead: LookAhead, j: int, side: float) -> bool:
     """Whether x and c_j lie in the same cell of the grid with that side."""
     for k in range(len(ahead.point)):
         own = np.floor(np.float64(ahead.point[k]) / side)
-        if own != np.floor(np.float64(model.points[j, k]) / side):
+        if own != np.floor(np.float64(coordinate(model.points, j, k)) / side):
             return False
     return True
 

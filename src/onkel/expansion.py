@@ -43,11 +43,22 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onkel import averages, reads
-from onkel.compiled import inner, ordered, primitive, without_nan
+from onkel.compiled import inner, ordered, primitive, shared, without_nan
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
-from onkel.kernels import Kernel, between, transform
-from onkel.rows import compare_centers, compare_with, spread_out
+from onkel.kernels import Kernel, transform
+from onkel.rows import (
+    Rows,
+    beside,
+    between_center,
+    compare_centers,
+    compare_with,
+    coordinate,
+    features_of,
+    put,
+    spread_out,
+    take,
+)
 
 HEAD = np.dtype(
     [
@@ -70,7 +81,7 @@ class Model(NamedTuple):
 
     head: Any  # shape (1,), of HEAD
     coef: Any  # shape (outputs, capacity), raw: without scale
-    points: Any  # shape (capacity, features): the centres, ordered as in onkel.rows;
+    points: Any  # shape (capacity, features): the centres, in compiled code `Points`;
     # in the slots of explicit features their frequencies, or the landmarks
     norms: Any  # shape (capacity,): theirs, as the kernel keeps them
     diag: Any  # shape (capacity,): k(c, c)
@@ -160,6 +171,14 @@ def resized(model: Model, capacity: int) -> Model:
 def order_of(points: np.ndarray) -> Literal["C", "F"]:
     """Return the memory order of the centres."""
     return "C" if points.flags.c_contiguous else "F"
+
+
+def facing(model: Model, rows: Rows) -> Model:
+    """Return the model as compiled code takes it beside these rows; nothing is copied.
+
+    The centres must have the order of `onkel.rows.order_for`.
+    """
+    return model._replace(points=beside(rows, model.points))
 
 
 def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
@@ -292,25 +311,41 @@ def row(model: Model, ahead: LookAhead, j: int, out: Any) -> None:
     cost a strided write per centre and insertion; few strategies read rows that often.
     """
     known = out[: model.head[0].count]
-    for k in range(len(ahead.other)):
-        ahead.other[k] = model.points[j, k]
-    compare_centers(ahead.similarity, ahead.rows, model.points, ahead.other, known)
-    transform(ahead.similarity, known, model.norms[j], model.norms)
+    take(model.points, j, ahead.other)
+    _compare_centers(
+        ahead.similarity,
+        model.points,
+        ahead.other,
+        model.norms[j],
+        model.norms,
+        known,
+    )
     known[j] = model.diag[j]
+
+
+@shared
+def _compare_centers(
+    kernel: Kernel, points: Any, point: Any, norm: Any, norms: Any, out: Any
+) -> None:
+    compare_centers(kernel, points, point, out)
+    transform(kernel, out, norm, norms)
 
 
 @inner
 def alike(model: Model, ahead: LookAhead, i: int, j: int) -> float:
     """k(c_i, c_j) in double precision."""
-    return between(ahead.similarity, model.points[i], model.points[j])
+    take(model.points, i, ahead.other)
+    return between_center(ahead.similarity, model.points, j, ahead.other)
 
 
 @inner
 def squared_distance(model: Model, i: int, j: int) -> float:
     """|c_i - c_j|^2 in double precision, without cancellation."""
     total = 0.0
-    for k in range(model.points.shape[1]):
-        difference = np.float64(model.points[i, k]) - np.float64(model.points[j, k])
+    points = model.points
+    for k in range(features_of(points)):
+        own = np.float64(coordinate(points, i, k))
+        difference = own - np.float64(coordinate(points, j, k))
         total += difference * difference
     return total
 
@@ -390,8 +425,7 @@ def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> N
 @primitive
 def _settle(model: Model, ahead: LookAhead, j: int, norm: Any) -> None:
     """Slot j now holds `ahead.point`; what that means for later rows can wait."""
-    for k in range(len(ahead.point)):
-        model.points[j, k] = ahead.point[k]
+    put(model.points, j, ahead.point)
     model.norms[j] = norm
     ahead.pending[0] = j
 
@@ -417,10 +451,31 @@ def foresee(model: Model, ahead: LookAhead, t: int) -> None:
     if len(later) == 0:
         return
     norm = model.norms[j]
-    compare_with(ahead.similarity, ahead.rows, first, ahead.point, norm, later)
-    transform(ahead.similarity, later, norm, ahead.norms[first:])
+    _compare_with(
+        ahead.similarity,
+        ahead.rows,
+        first,
+        ahead.point,
+        norm,
+        ahead.norms[first:],
+        later,
+    )
     for s in range(len(later)):
         ahead.kernel[first + s, j] = later[s]
+
+
+@shared
+def _compare_with(
+    kernel: Kernel,
+    rows: Rows,
+    first: int,
+    point: Any,
+    norm: Any,
+    norms: Any,
+    out: Any,
+) -> None:
+    compare_with(kernel, rows, first, point, norm, out)
+    transform(kernel, out, norm, norms)
 
 
 @primitive
@@ -458,8 +513,8 @@ def _close_ranks(model: Model, ahead: LookAhead, t: int, j: int) -> None:
         ahead.pending[0] = j
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = model.coef[o, last]
-    for k in range(model.points.shape[1]):
-        model.points[j, k] = model.points[last, k]
+    take(model.points, last, ahead.other)
+    put(model.points, j, ahead.other)
     model.norms[j] = model.norms[last]
     model.diag[j] = model.diag[last]
     model.birth[j] = model.birth[last]
@@ -487,8 +542,8 @@ def merge(
     head.norm2 += reads.leave(model.reads, model.coef, i, head.count)
     norm = model.norms.dtype.type(0)
     for k in range(len(ahead.point)):
-        value = h * model.points[i, k] + (1.0 - h) * model.points[j, k]
-        ahead.point[k] = value
+        own = h * coordinate(model.points, i, k)
+        ahead.point[k] = own + (1.0 - h) * coordinate(model.points, j, k)
         norm += ahead.point[k] * ahead.point[k]
     for o in range(model.coef.shape[0]):
         # What i had is no longer in the reads, j will take its own share along.

@@ -31,7 +31,7 @@ from onkel.compiled import inner
 from onkel.expansion import LookAhead, Model, Update, spread
 from onkel.kernels import between
 from onkel.reads import Inverse, enters, leaves, moves
-from onkel.rows import spread_out
+from onkel.rows import between_center, spread_out
 
 JITTER = 1e-8
 CHECK_EVERY = 100
@@ -44,7 +44,7 @@ def lean(model: Model, ahead: LookAhead, t: int) -> float:
     reads, book, size = model.reads, model.reads.book[0], model.head[0].count
     spread_out(ahead.rows, t, ahead.point)
     for j in range(size):
-        reads.column[j] = between(ahead.similarity, model.points[j], ahead.point)
+        reads.column[j] = between_center(ahead.similarity, model.points, j, ahead.point)
     book.kxx = between(ahead.similarity, ahead.point, ahead.point)
     work = reads.work
     work[:size] = 0.0

@@ -1,77 +1,154 @@
-"""Rows: the points that a block brings, dense or in CSR form.
+"""Rows: the points that a block brings, dense or in CSR form; and the centres.
 
-Everything that has to look at features is here; the type of the rows selects the code.
-Centres are kept so that the products of a block run over contiguous numbers:
-centre-major (C-ordered) beside dense rows, feature-major (Fortran-ordered) beside
-sparse ones, where each stored feature adds a multiple of that feature's values in all
-centres.
+Everything that has to look at features is here. Which form the rows have is asked when
+the code runs, not when it is compiled: only one of the walks through a block is needed
+for both, and asking costs nothing beside the work. Centres lie so that the products of
+a block run over contiguous numbers: centre by centre beside dense rows, feature by
+feature beside sparse ones, where each stored feature adds a multiple of that feature's
+values in all centres.
 
 A product is <x, c>, for the laplacian kernel |x - c|_1; see `onkel.kernels`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse
 
-from onkel.compiled import choice
-from onkel.kernels import Kernel, Kind
+from onkel.compiled import inner, primitive
+from onkel.kernels import Kernel, Kind, term, value
 
 
-class Dense(NamedTuple):
-    """Rows as a C-ordered array."""
+class Rows(NamedTuple):
+    """Rows as a C-ordered array or in CSR form; the arrays of the other are empty."""
 
     X: Any  # shape (rows, features)
-
-
-class Sparse(NamedTuple):
-    """Rows in CSR form, without duplicate entries."""
-
     data: Any
-    indices: Any  # int32
+    indices: Any  # int32, without duplicates
     indptr: Any  # int64
+    is_sparse: bool
 
 
-# Norms of the rows first..last, as the kernel keeps them.
-measure, measures = choice(position=1)
-# Products of the rows first..last with the centres from slot `start` on, as many as
-# `out` has columns.
-compare, compares = choice(position=1)
-# Products of the rows from `first` on with one point.
-compare_with, compares_with = choice(position=1)
-# Products of the first centres, as many as `out` has entries, with one point.
-compare_centers, compares_centers = choice(position=1)
-# Squared distance of row t from centre j, whose squared norm is known ...
-apart, aparts = choice(position=0)
-# ... and how far that may be off, as a share of the norm.
-blur, blurs = choice(position=0)
-# The features of row t.
-spread_out, spreads_out = choice(position=0)
-# The rows first..last only.
-part, parts = choice(position=0)
+class Points(NamedTuple):
+    """Centres as they lie beside rows of one form."""
+
+    grid: Any  # shape (capacity, features), beside sparse rows (features, capacity)
+    turned: bool
 
 
-@measures(Dense)
-def _measure_dense(
-    kernel: Kernel, rows: Dense, first: int, last: int, norms: Any
-) -> None:
-    for t in range(first, last):
+def rows_of(X: Any, dtype: Any) -> Rows:
+    """Rows as compiled code takes them.
+
+    Examples
+    --------
+    >>> rows_of(np.eye(2), np.float32).X.dtype
+    dtype('float32')
+    """
+    if scipy.sparse.issparse(X):
+        return Rows(
+            np.zeros((0, 0), dtype),
+            np.require(X.data, dtype, ["C", "W"]),
+            np.require(X.indices, np.int32, ["C", "W"]),
+            np.require(X.indptr, np.int64, ["C", "W"]),
+            True,
+        )
+    none = np.zeros(0, np.int64)
+    X = np.require(X, dtype, ["C", "W"])
+    return Rows(X, np.zeros(0, dtype), none.astype(np.int32), none, False)
+
+
+def order_for(X: Any) -> Literal["C", "F"]:
+    """Memory order of the centres beside these rows."""
+    return "F" if scipy.sparse.issparse(X) else "C"
+
+
+def beside(rows: Rows, points: np.ndarray) -> Points:
+    """Centres as compiled code takes them beside these rows.
+
+    Without a copy if they have the order that `order_for` says.
+    """
+    if rows.is_sparse:
+        return Points(np.asarray(points, order="F").T, True)
+    return Points(np.ascontiguousarray(points), False)
+
+
+@primitive
+def features_of(points: Points) -> int:
+    """Count the features."""
+    return points.grid.shape[0] if points.turned else points.grid.shape[1]
+
+
+@primitive
+def coordinate(points: Points, j: int, k: int) -> Any:
+    """Feature k of centre j."""
+    return points.grid[k, j] if points.turned else points.grid[j, k]
+
+
+@inner
+def take(points: Points, j: int, out: Any) -> None:
+    """Copy the features of centre j."""
+    if points.turned:
+        for k in range(len(out)):
+            out[k] = points.grid[k, j]
+    else:
+        for k in range(len(out)):
+            out[k] = points.grid[j, k]
+
+
+@inner
+def put(points: Points, j: int, point: Any) -> None:
+    """Let a point be centre j."""
+    if points.turned:
+        for k in range(len(point)):
+            points.grid[k, j] = point[k]
+    else:
+        for k in range(len(point)):
+            points.grid[j, k] = point[k]
+
+
+@inner
+def between_center(kernel: Kernel, points: Points, j: int, point: Any) -> float:
+    """k(c_j, point) in double precision and without cancellation."""
+    total = 0.0
+    for k in range(len(point)):
+        own = np.float64(coordinate(points, j, k))
+        total += term(kernel, own, np.float64(point[k]))
+    return value(kernel, total)
+
+
+@inner
+def part(rows: Rows, first: int, last: int) -> Rows:
+    """Return the rows first..last only."""
+    return Rows(
+        rows.X[first:last],
+        rows.data,
+        rows.indices,
+        rows.indptr[first : last + 1],
+        rows.is_sparse,
+    )
+
+
+@inner
+def spread_out(rows: Rows, t: int, out: Any) -> None:
+    """Copy the features of row t."""
+    if rows.is_sparse:
+        out[:] = 0
+        for e in range(rows.indptr[t], rows.indptr[t + 1]):
+            out[rows.indices[e]] = rows.data[e]
+    else:
         x = rows.X[t]
-        total = norms.dtype.type(0)
-        if kernel.kind == Kind.LAPLACIAN:
-            for v in x:
-                total += abs(v)
-        else:
-            for v in x:
-                total += v * v
-        norms[t - first] = total
+        for k in range(len(out)):
+            out[k] = x[k]
 
 
-@measures(Sparse)
-def _measure_sparse(
-    kernel: Kernel, rows: Sparse, first: int, last: int, norms: Any
-) -> None:
+@inner
+def measure(kernel: Kernel, rows: Rows, first: int, last: int, norms: Any) -> None:
+    """Norms of the rows first..last, as the kernel keeps them."""
     for t in range(first, last):
-        x = rows.data[rows.indptr[t] : rows.indptr[t + 1]]
+        if rows.is_sparse:
+            x = rows.data[rows.indptr[t] : rows.indptr[t + 1]]
+        else:
+            x = rows.X[t]
         total = norms.dtype.type(0)
         if kernel.kind == Kind.LAPLACIAN:
             for v in x:
@@ -82,14 +159,31 @@ def _measure_sparse(
         norms[t - first] = total
 
 
-@compares(Dense)
+@inner
+def compare(
+    kernel: Kernel,
+    rows: Rows,
+    first: int,
+    last: int,
+    points: Points,
+    norms: Any,
+    start: int,
+    out: Any,  # shape (last - first, centres)
+) -> None:
+    """Products of the rows first..last with the centres from slot `start` on."""
+    if rows.is_sparse:
+        _compare_sparse(kernel, rows, first, last, points.grid, norms, start, out)
+    else:
+        _compare_dense(kernel, rows, first, last, points.grid, start, out)
+
+
+@inner
 def _compare_dense(
     kernel: Kernel,
-    rows: Dense,
+    rows: Rows,
     first: int,
     last: int,
     points: Any,  # shape (at least start + count, features)
-    norms: Any,
     start: int,
     out: Any,  # shape (last - first, count)
 ) -> None:
@@ -106,18 +200,17 @@ def _compare_dense(
             out[t - first, j] = total
 
 
-@compares(Sparse)
+@inner
 def _compare_sparse(
     kernel: Kernel,
-    rows: Sparse,
+    rows: Rows,
     first: int,
     last: int,
-    points: Any,
+    features: Any,  # shape (features, at least start + count)
     norms: Any,
     start: int,
     out: Any,
 ) -> None:
-    features = points.T
     count = out.shape[1]
     norms = norms[start:]
     for t in range(first, last):
@@ -147,23 +240,26 @@ def _compare_sparse(
                 total[j] += v * c[j]
 
 
-@compares_with(Dense)
-def _compare_dense_with(
-    kernel: Kernel, rows: Dense, first: int, point: Any, norm: Any, out: Any
+@inner
+def compare_with(
+    kernel: Kernel, rows: Rows, first: int, point: Any, norm: Any, out: Any
 ) -> None:
-    if kernel.kind != Kind.LAPLACIAN:
+    """Products of the rows from `first` on with one point."""
+    if rows.is_sparse:
+        _compare_sparse_with(kernel, rows, first, point, norm, out)
+    elif kernel.kind != Kind.LAPLACIAN:
         np.dot(rows.X[first:], point, out)
-        return
-    for t in range(first, first + len(out)):
-        total = out.dtype.type(0)
-        for k in range(len(point)):
-            total += abs(rows.X[t, k] - point[k])
-        out[t - first] = total
+    else:
+        for t in range(first, first + len(out)):
+            total = out.dtype.type(0)
+            for k in range(len(point)):
+                total += abs(rows.X[t, k] - point[k])
+            out[t - first] = total
 
 
-@compares_with(Sparse)
+@inner
 def _compare_sparse_with(
-    kernel: Kernel, rows: Sparse, first: int, point: Any, norm: Any, out: Any
+    kernel: Kernel, rows: Rows, first: int, point: Any, norm: Any, out: Any
 ) -> None:
     for t in range(first, first + len(out)):
         start, stop = rows.indptr[t], rows.indptr[t + 1]
@@ -179,26 +275,23 @@ def _compare_sparse_with(
         out[t - first] = total
 
 
-@compares_centers(Dense)
-def _compare_centers_by_rows(
-    kernel: Kernel, rows: Dense, points: Any, point: Any, out: Any
-) -> None:
-    count = len(out)
-    if kernel.kind != Kind.LAPLACIAN:
-        np.dot(points[:count], point, out)
-        return
-    for j in range(count):
-        total = out.dtype.type(0)
-        for k in range(len(point)):
-            total += abs(points[j, k] - point[k])
-        out[j] = total
+@inner
+def compare_centers(kernel: Kernel, points: Points, point: Any, out: Any) -> None:
+    """Products of the first centres, as many as `out` has entries, with one point."""
+    if points.turned:
+        _compare_by_features(kernel, points.grid, point, out)
+    elif kernel.kind != Kind.LAPLACIAN:
+        np.dot(points.grid[: len(out)], point, out)
+    else:
+        for j in range(len(out)):
+            total = out.dtype.type(0)
+            for k in range(len(point)):
+                total += abs(points.grid[j, k] - point[k])
+            out[j] = total
 
 
-@compares_centers(Sparse)
-def _compare_centers_by_features(
-    kernel: Kernel, rows: Sparse, points: Any, point: Any, out: Any
-) -> None:
-    features = points.T
+@inner
+def _compare_by_features(kernel: Kernel, features: Any, point: Any, out: Any) -> None:
     out[:] = 0
     for k in range(len(point)):
         v, c = point[k], features[k]
@@ -210,56 +303,28 @@ def _compare_centers_by_features(
                 out[j] += v * c[j]
 
 
-@aparts(Dense)
-def _apart_dense(rows: Dense, t: int, points: Any, j: int, norm: Any) -> float:
-    total = 0.0
-    for k in range(rows.X.shape[1]):
-        difference = np.float64(rows.X[t, k]) - np.float64(points[j, k])
-        total += difference * difference
-    return total
-
-
-@aparts(Sparse)
-def _apart_sparse(rows: Sparse, t: int, points: Any, j: int, norm: Any) -> float:
+@inner
+def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
+    """Squared distance of row t from centre j, whose squared norm is known."""
+    if not rows.is_sparse:
+        total = 0.0
+        for k in range(rows.X.shape[1]):
+            difference = np.float64(rows.X[t, k]) - np.float64(points.grid[j, k])
+            total += difference * difference
+        return total
     # |x - c|^2 = |c|^2 + sum over stored features of (x_k - c_k)^2 - c_k^2
     total = np.float64(norm)
     for e in range(rows.indptr[t], rows.indptr[t + 1]):
-        c = np.float64(points[j, rows.indices[e]])
+        c = np.float64(points.grid[rows.indices[e], j])
         difference = np.float64(rows.data[e]) - c
         total += difference * difference - c * c
     return total
 
 
-@blurs(Dense)
-def _no_blur(rows: Dense) -> float:
-    return 0.0
-
-
-@blurs(Sparse)
-def _blur(rows: Sparse) -> float:
+@inner
+def blur(rows: Rows) -> float:
+    """How far `apart` may be off, as a share of the norm."""
+    if not rows.is_sparse:
+        return 0.0
     # Norms are sums of squares of as many features, in the precision of the rows.
     return 1e-11 if rows.data.itemsize == 8 else 1e-4
-
-
-@spreads_out(Dense)
-def _spread_out_dense(rows: Dense, t: int, out: Any) -> None:
-    x = rows.X[t]
-    for k in range(len(x)):
-        out[k] = x[k]
-
-
-@spreads_out(Sparse)
-def _spread_out_sparse(rows: Sparse, t: int, out: Any) -> None:
-    out[:] = 0
-    for e in range(rows.indptr[t], rows.indptr[t + 1]):
-        out[rows.indices[e]] = rows.data[e]
-
-
-@parts(Dense)
-def _part_dense(rows: Dense, first: int, last: int) -> Dense:
-    return Dense(rows.X[first:last])
-
-
-@parts(Sparse)
-def _part_sparse(rows: Sparse, first: int, last: int) -> Sparse:
-    return Sparse(rows.data, rows.indices, rows.indptr[first : last + 1])

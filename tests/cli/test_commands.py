@@ -40,7 +40,8 @@ def test_the_cache_is_listed_and_cleared(
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert answer("cache", "list")["folders"] == []
-    folder = compile_cache.CompileCache(FUNCTIONS[0])._folders()[0]
+    function = FUNCTIONS["onkel.engine.passes.learn"].function
+    folder = compile_cache.CompileCache(function)._folders()[0]
     folder.mkdir()
     (folder / "passes.learn-1.0123.4567.nbc").write_bytes(b"code")
     (found,) = answer("cache", "list")["folders"]

@@ -6,9 +6,9 @@ import numpy as np
 
 from onkel import kernels, reads
 from onkel.budget import merge
-from onkel.expansion import LookAhead, Model, Update, allocate, foresee
+from onkel.expansion import LookAhead, Model, Update, allocate, facing, foresee, resized
 from onkel.inverse import repair
-from onkel.rows import Dense
+from onkel.rows import rows_of
 
 GAMMA = 0.5
 
@@ -73,11 +73,12 @@ class Bench:
         if kind is None:
             kind = reads.Gram if gram else reads.Later if scores else reads.Nothing
         features = self.points.shape[1]
-        self.model: Model = allocate(outputs, capacity, features, np.float64, kind)
+        model = allocate(outputs, capacity, features, np.float64, kind)
+        self.model: Model = facing(model, rows_of(self.rows, np.float64))
         head = self.model.head[0]
         head.count = head.t = size
         self.model.coef[:, :size] = coef
-        self.model.points[:size] = self.points
+        self.model.points.grid[:size] = self.points
         self.model.norms[:size] = (self.points**2).sum(axis=1)
         K = kernel(self.points, self.points)
         self.model.diag[:size] = np.diag(K)
@@ -107,7 +108,7 @@ class Bench:
         features = self.rows.shape[1]
         parts = {
             "similarity": SIMILARITY[self.kernel],
-            "rows": Dense(self.rows),
+            "rows": rows_of(self.rows, np.float64),
             "norms": (self.rows**2).sum(axis=1),
             "diag": np.diag(self.kernel(self.rows, self.rows)).copy(),
             "kernel": kernel,
@@ -156,9 +157,14 @@ class Bench:
         """Do what the walk does for row t after it was absorbed."""
         foresee(self.model, self.ahead, t)
 
+    def resize(self, capacity: int) -> None:
+        """Give the model other room, as the learner does."""
+        given = self.model._replace(points=self.model.points.grid)
+        self.model = facing(resized(given, capacity), rows_of(self.rows, np.float64))
+
     def located(self) -> np.ndarray:
         """Features of the centres."""
-        return self.model.points[: self.size].copy()
+        return self.model.points.grid[: self.size].copy()
 
     def f(self, x: np.ndarray) -> np.ndarray:
         """Scores of a point, from the features, shape (outputs,)."""

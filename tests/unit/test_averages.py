@@ -26,7 +26,6 @@ from onkel.expansion import (
     relabelled,
     replace,
     rescale,
-    resized,
     spread,
     stretch,
 )
@@ -176,7 +175,7 @@ def perform(bench: Bench, past: Past, t: int, step: Step) -> None:
         case "settle":
             settle(model.average, model.coef, size)
         case "resize":
-            bench.model = resized(model, len(model.diag) + 2)
+            bench.resize(len(model.diag) + 2)
         case "relabel":
             relabel(bench, past)
 

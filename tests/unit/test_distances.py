@@ -25,8 +25,8 @@ from onkel.distances import (
     squared_distance_to,
 )
 from onkel.engine.block import Workspace, fill, look_ahead
-from onkel.expansion import LookAhead, Model, allocate
-from onkel.rows import Dense, Sparse, measure
+from onkel.expansion import LookAhead, Model, allocate, facing
+from onkel.rows import measure, rows_of
 
 FEW = settings(
     max_examples=25,
@@ -86,17 +86,11 @@ def faced(
     similarity = kernels.make(kernel, gamma, 2, 1.0)
     model = allocate(1, size + 3, features, np.dtype(dtype), reads.Nothing)
     model.points[size:] = np.nan  # nobody may read what is not in use
-    order: Any = "C" if form == "dense" else "F"
-    model = model._replace(points=np.asarray(model.points, order=order))
     model.head[0].count = size
     model.points[:size] = points
-    measure(similarity, Dense(points), 0, size, model.norms)
-    block: Any = Dense(rows)
-    if form == "csr":
-        csr = scipy.sparse.csr_array(rows)
-        block = Sparse(
-            csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
-        )
+    measure(similarity, rows_of(points, dtype), 0, size, model.norms)
+    block = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
+    model = facing(model, block)
     slots = size
     work = Workspace(
         kernel=np.zeros(count * slots, dtype),

@@ -25,13 +25,14 @@ from onkel.engine import svrg
 from onkel.engine.learner import CHUNK, TILE
 from onkel.engine.mapper import Mapper
 from onkel.engine.plan import largest_size
-from onkel.expansion import allocate
+from onkel.expansion import allocate, facing
 from onkel.features import fourier, nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
+from onkel.rows import rows_of
 from onkel.tasks import judge
 from onkel.trigonometry import FURTHEST_DOUBLE, FURTHEST_SINGLE, circle
 from tests.unit.hand_made import Bench, update
@@ -473,7 +474,7 @@ class Spilt:
         for birth, coef, z, x in self.centres:
             slot = slots[birth]
             np.testing.assert_array_equal(bench.model.coef[:, slot], coef)
-            np.testing.assert_array_equal(bench.model.points[slot], x)
+            np.testing.assert_array_equal(bench.model.points.grid[slot], x)
             np.testing.assert_array_equal(budget.features[slot - WIDE], z)
         assert bench.model.head[0].maintenance == self.maintenance
 
@@ -738,7 +739,8 @@ def test_a_checkpoint_takes_all_slopes_anew(
     for i in range(length):
         memory.entries[i].known = count - i % 2
     total = memory.total.copy()
-    svrg._take_checkpoint(plan, memory, model, np.zeros(outputs))
+    faced = facing(model, rows_of(model.points, np.float64))
+    svrg._take_checkpoint(plan, memory, faced, np.zeros(outputs))
     np.testing.assert_array_equal(memory.checkpoint, total / period)
     np.testing.assert_array_equal(model.coef, total / period if reset else 0.0)
     assert not memory.total.any()

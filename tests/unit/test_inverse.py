@@ -18,7 +18,7 @@ from onkel.budget.dispatch import absorb, lay, leans, maintain
 from onkel.budget.inherit import Inherit
 from onkel.budget.project import Project, losses, project_out
 from onkel.budget.represent import Represent
-from onkel.expansion import drop, insert, resized
+from onkel.expansion import drop, insert
 from onkel.inverse import (
     CHECK_EVERY,
     JITTER,
@@ -220,7 +220,7 @@ def test_a_corrupted_root_is_repaired_and_counted(corrupt: bool) -> None:
 def test_a_resized_inverse_goes_on() -> None:
     bench = made(capacity=6)
     bench.model.reads.book[0].edits = 7
-    bench.model = resized(bench.model, 12)
+    bench.resize(12)
     bench.ahead = bench._look_ahead(1, 12)
     assert bench.model.reads.book[0].edits == 7
     check_inverse(bench)

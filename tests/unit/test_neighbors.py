@@ -13,7 +13,7 @@ from onkel.budget.dispatch import absorb, lay, leans, maintain
 from onkel.budget.neighbors import choose, solve
 from onkel.budget.project import Project
 from onkel.budget.share import Share, parts
-from onkel.expansion import drop, insert, replace, resized
+from onkel.expansion import drop, insert, replace
 from onkel.inverse import JITTER
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
@@ -275,7 +275,7 @@ def test_nearest_neighbours_stay_right_whatever_comes_and_goes(
         elif move == "drop":
             drop(bench.model, bench.ahead, t, j)
         else:
-            bench.model = resized(bench.model, 20)
+            bench.resize(20)
         bench.look_ahead(t)
         size, K, births = bench.size, bench.gram(), bench.births
         known = bench.model.reads

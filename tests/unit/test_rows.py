@@ -1,6 +1,7 @@
 """Dense and sparse rows say the same, for every kernel, also where rows are empty."""
 
-from typing import Any
+import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import scipy.sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 from onkel import kernels, rows
-from onkel.rows import Dense, Sparse
+from onkel.rows import Points, Rows
 
 FEATURES, CENTERS, ROOM = 11, 4, 6
 FIRST, LAST = 2, 8
@@ -22,18 +23,15 @@ POINTS[CENTERS:] = np.nan  # nobody may read what is not in use
 POINTS[2, ::2] = 0.0
 
 each_kernel = pytest.mark.parametrize("name", kernels.KERNELS)
-each_kind = pytest.mark.parametrize("kind", [Dense, Sparse])
+each_kind = pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
 
 
-def made(kind: type) -> Any:
-    if kind is Dense:
-        return Dense(X)
-    csr = scipy.sparse.csr_array(X)
-    return Sparse(csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int64))
+def made(kind: Callable) -> Rows:
+    return rows.rows_of(kind(X), np.float64)
 
 
-def centers(kind: type) -> np.ndarray:
-    return np.asarray(POINTS, order="C" if kind is Dense else "F")
+def centers(kind: Callable) -> Points:
+    return rows.beside(made(kind), POINTS.copy())
 
 
 def similarity(name: str) -> kernels.Kernel:
@@ -50,7 +48,7 @@ def products(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @each_kernel
 @each_kind
-def test_rows_are_measured_as_the_kernel_wants(name: str, kind: type) -> None:
+def test_rows_are_measured_as_the_kernel_wants(name: str, kind: Callable) -> None:
     out = np.full(LAST - FIRST, np.nan)
     rows.measure(similarity(name), made(kind), FIRST, LAST, out)
     np.testing.assert_allclose(out, norms(name, X[FIRST:LAST]))
@@ -58,7 +56,7 @@ def test_rows_are_measured_as_the_kernel_wants(name: str, kind: type) -> None:
 
 @each_kernel
 @each_kind
-def test_rows_are_compared_with_all_centres(name: str, kind: type) -> None:
+def test_rows_are_compared_with_all_centres(name: str, kind: Callable) -> None:
     out = np.full((LAST - FIRST, CENTERS), np.nan)
     rows.compare(
         *(similarity(name), made(kind), FIRST, LAST),
@@ -70,7 +68,7 @@ def test_rows_are_compared_with_all_centres(name: str, kind: type) -> None:
 
 @each_kernel
 @each_kind
-def test_rows_to_come_are_compared_with_one_point(name: str, kind: type) -> None:
+def test_rows_to_come_are_compared_with_one_point(name: str, kind: Callable) -> None:
     for point in POINTS[:CENTERS]:
         out = np.full(len(X) - FIRST, np.nan)
         norm = norms(name, point[None])[0]
@@ -81,27 +79,53 @@ def test_rows_to_come_are_compared_with_one_point(name: str, kind: type) -> None
 
 @each_kernel
 @each_kind
-def test_centres_are_compared_with_one_point(name: str, kind: type) -> None:
+def test_centres_are_compared_with_one_point(name: str, kind: Callable) -> None:
     for point in X:
         out = np.full(CENTERS, np.nan)
-        rows.compare_centers(similarity(name), made(kind), centers(kind), point, out)
+        rows.compare_centers(similarity(name), centers(kind), point, out)
         wanted = products(name, POINTS[:CENTERS], point[None])[:, 0]
         np.testing.assert_allclose(out, wanted, atol=1e-12)
 
 
 @each_kind
-def test_a_row_is_spread_out_over_all_features(kind: type) -> None:
+def test_a_row_is_spread_out_over_all_features(kind: Callable) -> None:
     for t in range(len(X)):
         out = np.full(FEATURES, np.nan)
         rows.spread_out(made(kind), t, out)
         np.testing.assert_array_equal(out, X[t])
 
 
+@each_kind
+def test_centres_are_taken_and_put_feature_by_feature(kind: Callable) -> None:
+    points, out = centers(kind), np.full(FEATURES, np.nan)
+    assert rows.features_of(points) == FEATURES
+    rows.take(points, 1, out)
+    np.testing.assert_array_equal(out, POINTS[1])
+    rows.put(points, 3, X[3])
+    assert [rows.coordinate(points, 3, k) for k in range(FEATURES)] == list(X[3])
+    rows.take(points, 2, out)
+    np.testing.assert_array_equal(out, POINTS[2])
+
+
 @each_kernel
 @each_kind
-def test_a_part_has_those_rows_only(name: str, kind: type) -> None:
+def test_a_centre_and_a_point_in_double_precision(name: str, kind: Callable) -> None:
+    for j, x in itertools.product(range(CENTERS), X):
+        k = rows.between_center(similarity(name), centers(kind), j, x)
+        assert k == pytest.approx(kernels.between(similarity(name), POINTS[j], x))
+
+
+def test_centres_of_the_right_order_are_not_copied() -> None:
+    for kind in (np.array, scipy.sparse.csr_array):
+        points = np.asarray(POINTS, order=rows.order_for(kind(X)))
+        assert np.shares_memory(rows.beside(made(kind), points).grid, points)
+
+
+@each_kernel
+@each_kind
+def test_a_part_has_those_rows_only(name: str, kind: Callable) -> None:
     part = rows.part(made(kind), FIRST, LAST)
-    assert type(part) is kind
+    assert part.is_sparse == made(kind).is_sparse
     out, point = np.full(FEATURES, np.nan), POINTS[1]
     for t in range(LAST - FIRST):
         rows.spread_out(part, t, out)

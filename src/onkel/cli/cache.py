@@ -9,7 +9,6 @@ import click
 import onkel.estimators.kernel  # noqa: F401, all that is compiled
 from onkel import compile_cache
 from onkel.cli.screen import as_json, bar, note, show, show_json
-from onkel.compiled import FUNCTIONS
 from onkel.levels import level
 
 
@@ -41,7 +40,7 @@ def list_all(as_json: bool) -> None:
     """List where compiled code is, and how much."""
     shipped = compile_cache.shipped()
     found = [_described(folder, True) for folder in shipped if folder.is_dir()]
-    found += [_described(folder, False) for folder in compile_cache.kept(FUNCTIONS)]
+    found += [_described(folder, False) for folder in compile_cache.kept()]
     if as_json:
         show_json({"level": level() or "native", "folders": found})
         return
@@ -68,7 +67,7 @@ def fill(jobs: int | None) -> None:
 @cache.command()
 def clear() -> None:
     """Remove what was compiled here; what came with the package stays."""
-    folders = compile_cache.kept(FUNCTIONS)
+    folders = compile_cache.kept()
     files = [path for folder in folders for path in compile_cache.entries(folder)]
     for path in files:
         path.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import choice, inner, jit, primitive
+from onkel.compiled import choice, inner, jit, primitive, shared
 from onkel.expansion import LookAhead, Model
 from onkel.features.absent import Absent
 from onkel.features.dispatch import express, width
@@ -12,7 +12,7 @@ from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel, diagonal, transform
-from onkel.rows import compare, measure, part
+from onkel.rows import Points, Rows, compare, measure, part
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -47,10 +47,10 @@ evaluate, evaluates = choice(position=0, merged=False)
 def _evaluate_centers(
     mapping: Absent,
     kernel: Kernel,
-    rows: Any,
+    rows: Rows,
     first: int,
     last: int,
-    points: Any,  # shape (slots or more, features)
+    points: Points,
     norms: Any,  # shape (slots or more,)
     size: int,
     own: Any,  # shape (rows,): their norms
@@ -68,10 +68,10 @@ def _evaluate_centers(
 def _evaluate_both(
     mapping: Any,
     kernel: Kernel,
-    rows: Any,
+    rows: Rows,
     first: int,
     last: int,
-    points: Any,
+    points: Points,
     norms: Any,
     size: int,
     own: Any,
@@ -93,7 +93,7 @@ def _evaluate_both(
 
 @inner
 def look_ahead(
-    kernel: Kernel, rows: Any, first: int, last: int, slots: int, work: Workspace
+    kernel: Kernel, rows: Rows, first: int, last: int, slots: int, work: Workspace
 ) -> LookAhead:
     """View the workspace as the look-ahead of the rows first..last."""
     count = last - first
@@ -117,7 +117,7 @@ def look_ahead(
 @inner
 def fill(
     kernel: Kernel,
-    rows: Any,
+    rows: Rows,
     first: int,
     share: Any,  # (start, stop): the rows of the block to fill
     model: Model,
@@ -126,28 +126,42 @@ def fill(
 ) -> None:
     """Compute the kernel values of a share of the block with the centres."""
     start, stop = share
-    top, bottom = first + start, first + stop
-    size = model.head[0].count
-    norms = work.norms[start:stop]
-    measure(kernel, rows, top, bottom, norms)
-    values = work.kernel[start * slots : stop * slots].reshape(stop - start, slots)
     places = len(work.room) // len(work.norms)
-    room = work.room[start * places : stop * places]
-    evaluate(
+    _fill(
         model.mapping,
         kernel,
         rows,
-        top,
-        bottom,
+        first + start,
+        first + stop,
         model.points,
         model.norms,
-        size,
-        norms,
-        room,
-        values,
+        model.head[0].count,
+        work.norms[start:stop],
+        work.diag[start:stop],
+        work.room[start * places : stop * places],
+        work.kernel[start * slots : stop * slots].reshape(stop - start, slots),
     )
-    for t in range(stop - start):
-        work.diag[start + t] = diagonal(kernel, norms[t])
+
+
+@shared
+def _fill(
+    mapping: Any,
+    kernel: Kernel,
+    rows: Rows,
+    first: int,
+    last: int,
+    points: Points,
+    norms: Any,
+    size: int,
+    own: Any,
+    diag: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    measure(kernel, rows, first, last, own)
+    evaluate(mapping, kernel, rows, first, last, points, norms, size, own, room, out)
+    for t in range(last - first):
+        diag[t] = diagonal(kernel, own[t])
 
 
 @primitive
@@ -176,7 +190,7 @@ def score_row(
 
 
 @jit
-def norms(kernel: Kernel, rows: Any, out: Any) -> None:
+def norms(kernel: Kernel, rows: Rows, out: Any) -> None:
     """Norms of all rows, as the kernel keeps them."""
     measure(kernel, rows, 0, len(out), out)
 
@@ -184,8 +198,8 @@ def norms(kernel: Kernel, rows: Any, out: Any) -> None:
 @jit
 def kernel_values(
     kernel: Kernel,
-    rows: Any,
-    points: Any,  # shape (points or more, features), ordered as in onkel.rows
+    rows: Rows,
+    points: Points,
     norms: Any,
     out: Any,  # shape (rows, points)
 ) -> None:
@@ -201,9 +215,9 @@ def kernel_values(
 def score(
     mapping: Any,
     kernel: Kernel,
-    rows: Any,
+    rows: Rows,
     share: Any,  # (start, stop)
-    points: Any,  # shape (size or more, features), ordered as in onkel.rows
+    points: Points,
     center_norms: Any,
     coef: Any,  # shape (outputs, size)
     places: int,  # of the room that `evaluate` needs for a row

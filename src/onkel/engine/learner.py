@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 
 from onkel import kernels
 from onkel.averages import Mean, Whole, Window, roomy
@@ -21,7 +20,7 @@ from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.expansion import allocate, relabelled, resized
+from onkel.expansion import allocate, facing, relabelled, resized
 from onkel.features import nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
@@ -30,7 +29,7 @@ from onkel.inverse import repair
 from onkel.kernels import Kernel
 from onkel.rates import base
 from onkel.reads import Gram, Inverse
-from onkel.rows import Dense, Sparse, part
+from onkel.rows import Points, Rows, beside, order_for, part, rows_of
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384
@@ -47,22 +46,6 @@ class ScoreOverflowError(ArithmeticError):
     def __init__(self, row: int) -> None:
         super().__init__(row)
         self.row = row
-
-
-def order_for(X: Any) -> Literal["C", "F"]:
-    """Memory order of the centres beside these rows; see `onkel.rows`."""
-    return "F" if scipy.sparse.issparse(X) else "C"
-
-
-def rows_of(chunk: Any, dtype: np.dtype) -> Dense | Sparse:
-    """Rows as compiled code takes them."""
-    if scipy.sparse.issparse(chunk):
-        return Sparse(
-            np.require(chunk.data, dtype, ["C", "W"]),
-            np.require(chunk.indices, np.int32, ["C", "W"]),
-            np.require(chunk.indptr, np.int64, ["C", "W"]),
-        )
-    return Dense(np.require(chunk, dtype, ["C", "W"]))
 
 
 class Learner:
@@ -209,10 +192,7 @@ class Learner:
         self.model.label[:size] = coef.argmax(axis=0)
         self.model.coef[:, :size] = coef
         if isinstance(self.model.reads, Inverse):
-            points = points.astype(np.float64)
-            norms = norms_of(self.plan.kernel, points)
-            gram = np.empty((size, size))
-            block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
+            gram = gram_of(self.plan.kernel, points.astype(np.float64))
             self.model.reads.values[:size, :size] = gram
             repair(self.model.reads, size)
 
@@ -304,16 +284,20 @@ class Learner:
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
                 rows = rows_of(X[first:stop], self.dtype)
+                centers = beside(rows, points)
 
                 def task(
-                    share: tuple[int, int], rows: Any = rows, first: int = first
+                    share: tuple[int, int],
+                    rows: Rows = rows,
+                    centers: Points = centers,
+                    first: int = first,
                 ) -> None:
                     block.score(
                         mapping,
                         self.plan.kernel,
                         rows,
                         share,
-                        points,
+                        centers,
                         norms,
                         coef,
                         places,
@@ -358,16 +342,11 @@ class Learner:
         done = 0
         while done < len(y):
             self._make_room(min(block_size, len(y) - done))
-            left = (
-                Dense(rows.X[done:])
-                if isinstance(rows, Dense)
-                else rows._replace(indptr=rows.indptr[done:])
-            )
             learnt = learn(
                 self.plan,
                 self.budget,
-                self.model,
-                left,
+                facing(self.model, rows),
+                part(rows, done, len(y)),
                 y[done:],
                 sample_weight[done:],
                 scores[done:],
@@ -385,7 +364,7 @@ class Learner:
                 break
         return done
 
-    def _become_linear(self, row: Dense | Sparse) -> bool:
+    def _become_linear(self, row: Rows) -> bool:
         """Turn an expansion over landmarks into a model linear in their features.
 
         Then make the update of the row that has been waiting for it. False if the
@@ -394,12 +373,10 @@ class Learner:
         model, budget, dtype = self.model, self.budget, self.dtype
         assert isinstance(budget, Landmarks)
         size, pending = int(self.head.count), budget.ledger[0]
-        points = np.ascontiguousarray(model.points[:size], np.float64)
-        norms = norms_of(self.plan.kernel, points)
-        gram = np.empty((size, size))
-        block.kernel_values(self.plan.kernel, Dense(points), points, norms, gram)
+        gram = gram_of(self.plan.kernel, model.points[:size].astype(np.float64))
         known = np.empty((1, size), dtype)
-        block.kernel_values(self.plan.kernel, row, model.points, model.norms, known)
+        points = beside(row, model.points)
+        block.kernel_values(self.plan.kernel, row, points, model.norms, known)
         if not np.isfinite(gram).all():
             return False
         noise = nystrom.noise_of(self.plan.kernel, model.norms[:size])
@@ -503,8 +480,18 @@ class Learner:
 def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
     """Norms of points, as the kernel keeps them."""
     norms = np.zeros(len(points), points.dtype)
-    block.norms(kernel, Dense(points), norms)
+    block.norms(kernel, rows_of(points, points.dtype), norms)
     return norms
+
+
+def gram_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
+    """Kernel values of points with each other."""
+    gram = np.empty((len(points), len(points)), points.dtype)
+    rows = rows_of(points, points.dtype)
+    block.kernel_values(
+        kernel, rows, beside(rows, points), norms_of(kernel, points), gram
+    )
+    return gram
 
 
 def _copied(state: Any) -> Any:

@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 from onkel.compiled import jit
-from onkel.engine.learner import CHUNK, TILE, norms_of, order_for, rows_of
+from onkel.engine.learner import CHUNK, TILE, norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.features.dispatch import express, width
 from onkel.kernels import Kernel
-from onkel.rows import measure
+from onkel.rows import Points, Rows, beside, measure, order_for, rows_of
 
 
 @jit
 def _express(
     mapping: Any,
     kernel: Kernel,
-    rows: Any,
+    rows: Rows,
     share: Any,  # (start, stop)
-    points: Any,  # shape (points, inputs), ordered as in onkel.rows
+    points: Points,
     norms: Any,
     places: int,  # of the room that a row needs
     out: Any,  # shape (rows, features)
@@ -60,13 +60,17 @@ class Mapper:
             for first in range(0, len(out), n_jobs * CHUNK):
                 part = X[first : first + n_jobs * CHUNK]
                 rows = rows_of(part, self.points.dtype)
+                facing = beside(rows, points)
 
                 def task(
-                    share: tuple[int, int], rows: Any = rows, first: int = first
+                    share: tuple[int, int],
+                    rows: Any = rows,
+                    facing: Points = facing,
+                    first: int = first,
                 ) -> None:
                     _express(
                         *(self.mapping, self.kernel, rows, share),
-                        *(points, self.norms, places, out[first:]),
+                        *(facing, self.norms, places, out[first:]),
                     )
 
                 if team is None:

@@ -27,10 +27,10 @@ from onkel.engine.block import largest_score
 from onkel.engine.passes import walks
 from onkel.expansion import LookAhead, Model, Update, foresee, insert
 from onkel.features.dispatch import width
-from onkel.kernels import Kernel, between
+from onkel.kernels import Kernel
 from onkel.losses import Loss
 from onkel.rates import Rate
-from onkel.rows import spread_out
+from onkel.rows import between_center, spread_out
 from onkel.tasks import judge
 
 NO_SLOT = -1
@@ -233,7 +233,9 @@ def _complete(plan: ReducedPlan, memory: Memory, model: Model, i: int) -> None:
     """Compare row i of the memory with the cores that came after it."""
     size, entry = model.head[0].count, memory.entries[i]
     for j in range(entry.known, size):
-        memory.values[i, j] = between(plan.kernel, memory.points[i], model.points[j])
+        memory.values[i, j] = between_center(
+            plan.kernel, model.points, j, memory.points[i]
+        )
     entry.known = size
 
 

@@ -18,7 +18,6 @@ import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be foun
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.averages import roomy
-from onkel.compiled import jit
 from onkel.draws import Draws
 from onkel.engine import block, passes
 from onkel.engine.block import Workspace
@@ -29,8 +28,6 @@ from onkel.rows import part
 # Kernel values times features of a row below which a second thread costs more than it
 # saves: waking it takes longer than half a block.
 WORTHWHILE = 200_000
-
-fill = jit(block.fill)
 
 
 def split(rows: int, parts: int) -> list[tuple[int, int]]:
@@ -147,7 +144,7 @@ class Team:
             def task(
                 share: tuple[int, int], first: int = done, slots: int = slots
             ) -> None:
-                fill(plan.kernel, rows, first, share, model, slots, work)
+                block.fill(plan.kernel, rows, first, share, model, slots, work)
 
             self.share(last - done, task)
             done += passes.learn(

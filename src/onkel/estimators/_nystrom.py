@@ -7,14 +7,13 @@ import numpy as np
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from onkel.engine.block import kernel_values, largest_score
-from onkel.engine.learner import norms_of
+from onkel.engine.block import largest_score
+from onkel.engine.learner import gram_of, norms_of
 from onkel.engine.mapper import Mapper
 from onkel.estimators._entries import narrow
 from onkel.features import nystrom
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel
-from onkel.rows import Dense
 
 # As in the paper on LLSVM; more hardly change the landmarks.
 KMEANS_STEPS = 10
@@ -66,9 +65,7 @@ def mapper_of(
     """
     rank = checked_rank(estimator, default=estimator.budget)
     points = landmarks_of(estimator, X, rng)
-    double = points.astype(np.float64)
-    gram = np.empty((len(points), len(points)))
-    kernel_values(kernel, Dense(double), double, norms_of(kernel, double), gram)
+    gram = gram_of(kernel, points.astype(np.float64))
     if not np.abs(gram).max() < largest_score(points):
         raise ValueError(
             "The kernel values of the landmarks overflow. Scale the features, for "

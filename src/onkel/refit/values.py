@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse
 
 from onkel.engine import block
-from onkel.engine.learner import norms_of, order_for, rows_of
+from onkel.engine.learner import norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.kernels import Kernel, Kind
+from onkel.rows import beside, order_for, rows_of
 
 # Kernel values that are kept: 384 MiB of them, or twice what the rows take in single
 # precision, if that is more, but not more than 1 GiB.
@@ -96,7 +97,8 @@ class Values:
         """Values of any rows in their own precision, shape (rows, centres)."""
         out = np.empty((X.shape[0], len(self.points)), self.X.dtype)
         rows = rows_of(X, self.X.dtype)
-        block.kernel_values(self.kernel, rows, self.points, self.norms, out)
+        points = beside(rows, self.points)
+        block.kernel_values(self.kernel, rows, points, self.norms, out)
         return out
 
     def of(self, X: Any) -> np.ndarray:

@@ -12,9 +12,8 @@ from onkel import kernels
 from onkel.averages import Whole
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.cover import NO_CORE, Cover
-from onkel.engine import block
 from onkel.engine.dual import DualPlan
-from onkel.engine.learner import Learner, norms_of
+from onkel.engine.learner import Learner, gram_of, norms_of
 from onkel.engine.mapper import Mapper
 from onkel.engine.plan import NEWCOMER_FIRST
 from onkel.engine.svrg import NO_SLOT, Memory
@@ -23,7 +22,6 @@ from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel
 from onkel.reads import Inverse
-from onkel.rows import Dense
 from onkel.storage.filling import MOST, Sizes, filled, within
 
 # Relative error that norms and kernel values may have gathered, in single precision.
@@ -137,10 +135,7 @@ def _check_points(kernel: Kernel, model: Any, count: int) -> None:
 
 def _check_gram(kernel: Kernel, model: Any, count: int) -> None:
     """Refuse a Gram matrix that is not that of the centres: it must have a root."""
-    points = np.ascontiguousarray(model.points[:count], np.float64)
-    gram = np.empty((count, count))
-    norms = norms_of(kernel, points)
-    block.kernel_values(kernel, Dense(points), points, norms, gram)
+    gram = gram_of(kernel, model.points[:count].astype(np.float64))
     _close("Inverse.values", model.reads.values[:count, :count], gram)
 
 
