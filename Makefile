@@ -6,13 +6,14 @@ RUN := $(VENV)/bin/python
 # or leave it: what needs a data set that is not there skips and says so.
 export ONKEL_DATA_MIRROR ?= $(wildcard $(CURDIR)/../shared/data)
 
-.PHONY: help demo test lint bench setup clean
+.PHONY: help demo test test-all lint bench setup clean
 
 help:
-	@echo "make demo   race all systems on two streams: tables, and a page for the browser"
-	@echo "make test   lint, types, import rules and tests"
-	@echo "make bench  the benchmarks, as tables"
-	@echo "make setup  the development environment in $(VENV)"
+	@echo "make demo      race all systems on two streams: tables, and a page for the browser"
+	@echo "make test      lint, types, import rules and tests"
+	@echo "make test-all  the same with every combination, before a release"
+	@echo "make bench     the benchmarks, as tables"
+	@echo "make setup     the development environment in $(VENV)"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +34,9 @@ demo: $(VENV)/.cli
 
 test: lint
 	$(RUN) -m pytest -n 2 --dist worksteal
+
+test-all: lint
+	ONKEL_TEST_EVERYTHING=1 $(RUN) -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
 	$(RUN) -m ruff check .

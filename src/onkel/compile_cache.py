@@ -42,7 +42,7 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
-from onkel.compiled import FUNCTIONS, SYMBOLS
+from onkel.symbols import FUNCTIONS, SYMBOLS
 
 try:
     import fcntl

@@ -15,23 +15,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from onkel.symbols import FUNCTIONS, SYMBOLS
+
 F = TypeVar("F", bound=Callable)
 
 # Full fastmath would let the compiler assume finite numbers and delete our checks.
 REASSOCIATE = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": set(REASSOCIATE)}
-# Most of the time to compile a function goes into unpacking Python objects.
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": set(REASSOCIATE),
+    "no_cfunc_wrapper": True,
+}
+# Unpacking Python objects takes long to compile.
+INNER = {**OPTIONS, "no_cpython_wrapper": True}
 MERGED = {**INNER, "forceinline": True}
 
 # What numba has to be told before it compiles; None once it has been.
 _notes: list[Callable[[], Any]] | None = []
 _lock = threading.RLock()
-# All functions that are compiled on their own, as far as their modules are imported.
-FUNCTIONS: dict[str, "Compiled"] = {}
-# What compiled code calls by name: the function, and the types of its arguments.
-SYMBOLS: dict[str, tuple["Compiled", Any]] = {}
 
 
 def _note(tell: Callable[[], Any]) -> None:
@@ -109,7 +112,6 @@ class Compiled:
     def caller(self) -> Any:
         """A function that calls the code by its name, for compiled code."""
         from numba.core import cgutils
-        from numba.extending import intrinsic
 
         def typed(*arguments: Any) -> Any:
             name, returned = self.symbol(arguments)
@@ -127,13 +129,19 @@ class Compiled:
 
             return returned(*arguments), lower
 
-        # numba wants to know how many arguments there are.
-        names = ", ".join(inspect.signature(self.function).parameters)
-        scope: dict[str, Any] = {"typed": typed}
-        exec(f"def call(context, {names}):\n    return typed({names})", scope)
-        scope["call"] = intrinsic(scope["call"])
-        exec(f"def code({names}):\n    return call({names})", scope)
-        return scope["code"]
+        return _calling(self.function, typed)
+
+
+def _calling(function: Callable, typed: Callable) -> Callable:
+    """Return a function of the same arguments, for compiled code, lowered by others."""
+    from numba.extending import intrinsic
+
+    names = ", ".join(inspect.signature(function).parameters)
+    scope: dict[str, Any] = {"typed": typed}
+    exec(f"def call(context, {names}):\n    return typed({names})", scope)
+    scope["call"] = intrinsic(scope["call"])
+    exec(f"def code({names}):\n    return call({names})", scope)
+    return scope["code"]
 
 
 def jit(function: Callable) -> Compiled:
@@ -263,15 +271,27 @@ def _without_owner() -> Any:
     return without_owner
 
 
+@functools.cache
+def _by_reference(function: Callable) -> Callable:
+    """Return what calls a function with addresses of tuples; see `references`."""
+    import numba
+
+    from onkel.references import through
+
+    compiled = numba.jit(**INNER, _target=_target())(function)
+    return _calling(function, through(compiled))
+
+
 def choice(
-    position: int, merged: bool = True
+    position: int, merged: bool = True, referring: bool = False
 ) -> tuple[Callable, Callable[[type], Callable[[F], F]]]:
     """Make a function whose code is chosen by the type of one of its arguments.
 
     That argument is a NamedTuple. The choice is made when the caller is compiled, so
     only what is used is compiled, and the result can be cached; functions passed as
     arguments cannot. `merged` code becomes part of the caller; leave that to small
-    codes, because the larger a function, the longer it takes to compile.
+    codes, because the larger a function, the longer it takes to compile. `referring`
+    codes, and all that they call, get tuples of arrays by their address.
 
     Returns
     -------
@@ -294,6 +314,7 @@ def choice(
     # Not strict: the codes name their arguments, this function does not.
     @written_for(function, MERGED if merged else INNER, strict=False)
     def _choose(*arguments: Any) -> Any:
-        return table[arguments[position].instance_class]
+        code = table[arguments[position].instance_class]
+        return _by_reference(code) if referring else code
 
     return function, case

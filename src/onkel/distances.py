@@ -17,7 +17,7 @@ import numpy as np
 from onkel.compiled import inner, ordered, primitive
 from onkel.expansion import LookAhead, Model, column
 from onkel.kernels import Kind
-from onkel.rows import apart, blur, coordinate, spread_out
+from onkel.rows import apart, blur, coordinate, spread_out, squared_gap_to
 
 # Error of a product of features, and of the exponential, in units in the last place;
 # generous. Beyond MOST_ULPS a value says nothing.
@@ -40,12 +40,7 @@ def face(ahead: LookAhead, t: int) -> None:
 @primitive
 def squared_distance_to(model: Model, ahead: LookAhead, j: int) -> float:
     """|x - c_j|^2."""
-    total = 0.0
-    for k in range(len(ahead.point)):
-        own = np.float64(coordinate(model.points, j, k))
-        difference = np.float64(ahead.point[k]) - own
-        total += difference * difference
-    return total
+    return squared_gap_to(model.points, j, ahead.point)
 
 
 @primitive

@@ -53,10 +53,9 @@ from onkel.rows import (
     between_center,
     compare_centers,
     compare_with,
-    coordinate,
-    features_of,
     put,
     spread_out,
+    squared_gap,
     take,
 )
 
@@ -341,13 +340,7 @@ def alike(model: Model, ahead: LookAhead, i: int, j: int) -> float:
 @inner
 def squared_distance(model: Model, i: int, j: int) -> float:
     """|c_i - c_j|^2 in double precision, without cancellation."""
-    total = 0.0
-    points = model.points
-    for k in range(features_of(points)):
-        own = np.float64(coordinate(points, i, k))
-        difference = own - np.float64(coordinate(points, j, k))
-        total += difference * difference
-    return total
+    return squared_gap(model.points, i, j)
 
 
 @inner
@@ -541,9 +534,10 @@ def merge(
     averages.note_exit(model.average, model.coef, model.points, model.norms, j)
     head.norm2 += reads.leave(model.reads, model.coef, i, head.count)
     norm = model.norms.dtype.type(0)
+    take(model.points, i, ahead.other)
+    take(model.points, j, ahead.point)
     for k in range(len(ahead.point)):
-        own = h * coordinate(model.points, i, k)
-        ahead.point[k] = own + (1.0 - h) * coordinate(model.points, j, k)
+        ahead.point[k] = h * ahead.other[k] + (1.0 - h) * ahead.point[k]
         norm += ahead.point[k] * ahead.point[k]
     for o in range(model.coef.shape[0]):
         # What i had is no longer in the reads, j will take its own share along.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, primitive
+from onkel.compiled import inner
 from onkel.exponential import exp_nonpositive
 
 
@@ -96,30 +96,21 @@ def transform(
             values[j] = _power(gamma * values[j] + coef0, kernel.degree)
 
 
-@primitive
-def term(kernel: Kernel, u: float, v: float) -> float:
-    """What a feature adds to the product, or to the distance, of two points."""
-    if kernel.kind == Kind.RBF:
-        return (u - v) * (u - v)
-    if kernel.kind == Kind.LAPLACIAN:
-        return abs(u - v)
-    return u * v
-
-
-@inner
-def value(kernel: Kernel, total: float) -> float:
-    """k(x, z), given the sum of the terms of all features."""
-    if kernel.kind == Kind.RBF or kernel.kind == Kind.LAPLACIAN:
-        return math.exp(-kernel.gamma * total)
-    if kernel.kind == Kind.POLY:
-        return _power(kernel.gamma * total + kernel.coef0, kernel.degree)
-    return total
-
-
 @inner
 def between(kernel: Kernel, x: Any, z: Any) -> float:
     """k(x, z) of two points, in double precision and without cancellation."""
     total = 0.0
+    if kernel.kind == Kind.RBF:
+        for k in range(len(x)):
+            difference = np.float64(x[k]) - np.float64(z[k])
+            total += difference * difference
+        return math.exp(-kernel.gamma * total)
+    if kernel.kind == Kind.LAPLACIAN:
+        for k in range(len(x)):
+            total += abs(np.float64(x[k]) - np.float64(z[k]))
+        return math.exp(-kernel.gamma * total)
     for k in range(len(x)):
-        total += term(kernel, np.float64(x[k]), np.float64(z[k]))
-    return value(kernel, total)
+        total += np.float64(x[k]) * np.float64(z[k])
+    if kernel.kind == Kind.POLY:
+        return _power(kernel.gamma * total + kernel.coef0, kernel.degree)
+    return total

@@ -12,11 +12,13 @@ that nobody else's functions are touched. Where a future numba does not have wha
 built on, the import fails, and `compiled` does without.
 """
 
+import itertools
 from functools import partial
 from typing import Any
 
 from llvmlite.binding import Linkage
 from numba.core import cpu, registry
+from numba.core.callconv import CPUCallConv
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.decorators import jit
 from numba.core.dispatcher import Dispatcher
@@ -31,6 +33,7 @@ from numba.core.target_extension import (
 from numba.core.utils import threadsafe_cached_property
 
 from onkel.levels import FEATURES, level
+from onkel.references import Reference
 
 NAME = "onkel"
 # How numba's names begin: of the function that Python calls, of any function, and of
@@ -146,8 +149,32 @@ class LeanCodegen(JITCPUCodegen):
             super().set_env(env_name, env)
 
 
+class LeanCallConv(CPUCallConv):
+    """Calls as numba's; says more of the addresses of tuples (`references`)."""
+
+    def decorate_function(
+        self, fn: Any, args: Any, fe_argtypes: Any, **more: Any
+    ) -> None:
+        """Say that nobody changes such a tuple meanwhile, and that it can be read."""
+        super().decorate_function(fn, args, fe_argtypes, **more)
+        arguments = iter(self.get_arguments(fn))
+        for kind in fe_argtypes:
+            numbers = len(self.context.get_arg_packer([kind]).argument_types)
+            for argument in itertools.islice(arguments, numbers):
+                if isinstance(kind, Reference):
+                    argument.add_attribute("noalias")
+                    size = self.context.get_abi_sizeof(argument.type.pointee)
+                    argument.attributes.dereferenceable = size
+                    argument.attributes.align = 8
+
+
 class LeanContext(cpu.CPUContext):
     """Lowers as for the processor."""
+
+    @property
+    def call_conv(self) -> Any:
+        """How functions call each other."""
+        return LeanCallConv(self)
 
     def init(self) -> None:
         """Begin as numba's does, with another way to generate code."""
@@ -196,7 +223,8 @@ def _refuse_another_numba() -> None:
             *("_library_class", "_get_host_cpu_name", "_get_host_cpu_features"),
             "set_env",
         ),
-        cpu.CPUContext: ("init",),
+        cpu.CPUContext: ("init", "call_conv"),
+        CPUCallConv: ("decorate_function",),
         registry.CPUTarget: ("_toplevel_target_context",),
     }
     for where, names in needed.items():

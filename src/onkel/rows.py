@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.compiled import inner, primitive
-from onkel.kernels import Kernel, Kind, term, value
+from onkel.compiled import inner, primitive, shared
+from onkel.kernels import Kernel, Kind, between
 
 
 class Rows(NamedTuple):
@@ -72,6 +72,13 @@ def beside(rows: Rows, points: np.ndarray) -> Points:
     return Points(np.ascontiguousarray(points), False)
 
 
+@inner
+def copy(values: Any, out: Any) -> None:
+    """Copy numbers; `out[:] = values` would have to be able to complain."""
+    for i in range(len(values)):
+        out[i] = values[i]
+
+
 @primitive
 def features_of(points: Points) -> int:
     """Count the features."""
@@ -84,7 +91,7 @@ def coordinate(points: Points, j: int, k: int) -> Any:
     return points.grid[k, j] if points.turned else points.grid[j, k]
 
 
-@inner
+@shared
 def take(points: Points, j: int, out: Any) -> None:
     """Copy the features of centre j."""
     if points.turned:
@@ -95,7 +102,7 @@ def take(points: Points, j: int, out: Any) -> None:
             out[k] = points.grid[j, k]
 
 
-@inner
+@shared
 def put(points: Points, j: int, point: Any) -> None:
     """Let a point be centre j."""
     if points.turned:
@@ -107,13 +114,36 @@ def put(points: Points, j: int, point: Any) -> None:
 
 
 @inner
+def _squared_gap(x: Any, z: Any) -> float:
+    total = 0.0
+    for k in range(len(x)):
+        difference = np.float64(x[k]) - np.float64(z[k])
+        total += difference * difference
+    return total
+
+
+@inner
+def squared_gap(points: Points, i: int, j: int) -> float:
+    """|c_i - c_j|^2 in double precision, without cancellation."""
+    if points.turned:
+        return _squared_gap(points.grid[:, i], points.grid[:, j])
+    return _squared_gap(points.grid[i], points.grid[j])
+
+
+@inner
+def squared_gap_to(points: Points, j: int, point: Any) -> float:
+    """|c_j - point|^2 in double precision, without cancellation."""
+    if points.turned:
+        return _squared_gap(points.grid[:, j], point)
+    return _squared_gap(points.grid[j], point)
+
+
+@inner
 def between_center(kernel: Kernel, points: Points, j: int, point: Any) -> float:
     """k(c_j, point) in double precision and without cancellation."""
-    total = 0.0
-    for k in range(len(point)):
-        own = np.float64(coordinate(points, j, k))
-        total += term(kernel, own, np.float64(point[k]))
-    return value(kernel, total)
+    if points.turned:
+        return between(kernel, points.grid[:, j], point)
+    return between(kernel, points.grid[j], point)
 
 
 @inner
@@ -128,7 +158,7 @@ def part(rows: Rows, first: int, last: int) -> Rows:
     )
 
 
-@inner
+@shared
 def spread_out(rows: Rows, t: int, out: Any) -> None:
     """Copy the features of row t."""
     if rows.is_sparse:
@@ -218,9 +248,9 @@ def _compare_sparse(
         begin, end = rows.indptr[t], rows.indptr[t + 1]
         if kernel.kind == Kind.LAPLACIAN:
             # |x - c|_1 = |c|_1 + sum over stored features of |x_k - c_k| - |c_k|
-            total[:] = norms[:count]
+            copy(norms[:count], total)
             for e in range(begin, end):
-                v, c = rows.data[e], features[rows.indices[e]][start:]
+                v, c = rows.data[e], features[rows.indices[e], start:]
                 for j in range(count):
                     total[j] += abs(v - c[j]) - abs(c[j])
             continue
@@ -228,14 +258,14 @@ def _compare_sparse(
         # Four features at a time: the running totals are loaded and stored once.
         quads = begin + (end - begin) // 4 * 4
         for e in range(begin, quads, 4):
-            v0, c0 = rows.data[e], features[rows.indices[e]][start:]
-            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1]][start:]
-            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2]][start:]
-            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3]][start:]
+            v0, c0 = rows.data[e], features[rows.indices[e], start:]
+            v1, c1 = rows.data[e + 1], features[rows.indices[e + 1], start:]
+            v2, c2 = rows.data[e + 2], features[rows.indices[e + 2], start:]
+            v3, c3 = rows.data[e + 3], features[rows.indices[e + 3], start:]
             for j in range(count):
                 total[j] += v0 * c0[j] + v1 * c1[j] + v2 * c2[j] + v3 * c3[j]
         for e in range(quads, end):
-            v, c = rows.data[e], features[rows.indices[e]][start:]
+            v, c = rows.data[e], features[rows.indices[e], start:]
             for j in range(count):
                 total[j] += v * c[j]
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +27,7 @@ from onkel import compile_cache
 fcntl = pytest.importorskip("fcntl")
 
 SMALL = """
-from onkel.compiled import jit
+from onkel.compiled import jit, shared
 
 @jit
 def double(x):
@@ -39,6 +40,20 @@ def half(x):
 @jit
 def third(x):
     return x[3]
+
+@shared
+def root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x**0.5
+
+@jit
+def length(x, y):
+    return root(x * x + y * y)
+
+@jit
+def sum_of_roots(x, y):
+    return root(x) + root(y)
 """
 
 Fresh = Callable[[], ModuleType]
@@ -129,6 +144,43 @@ def test_entries_of_the_wrong_kind_are_replaced(
         assert fresh().double(3) == 6
     again = fresh().double
     assert (again(3), misses(again)) == (6, 0)
+
+
+def test_shared_code_is_compiled_once_for_all_who_call_it(
+    cache: Path, fresh: Fresh
+) -> None:
+    small = fresh()
+    assert small.length(3.0, 4.0) == 5.0
+    assert small.sum_of_roots(4.0, 9.0) == 5.0
+    assert small.root(4.0) == 2.0
+    assert misses(small.root) == 1
+    stems = [entry.name.split("-")[0] for entry in entries(cache)]
+    assert stems == ["small.length", "small.root", "small.sum_of_roots"]
+    again = fresh()
+    assert again.sum_of_roots(4.0, 9.0) == 5.0
+    assert misses(again.sum_of_roots) == misses(again.root) == 0
+
+
+def test_shared_code_that_is_gone_is_compiled_for_those_who_call_it(
+    cache: Path, fresh: Fresh
+) -> None:
+    fresh().length(3.0, 4.0)
+    for damage in (Path.unlink, lambda path: path.write_bytes(b"damage")):
+        (entry,) = [path for path in entries(cache) if "small.root" in path.name]
+        damage(entry)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = fresh()
+            assert again.length(6.0, 8.0) == 10.0
+        assert (misses(again.length), misses(again.root)) == (0, 1)
+
+
+def test_shared_code_raises_through_who_calls_it(cache: Path, fresh: Fresh) -> None:
+    small = fresh()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="negative"):
+            small.sum_of_roots(4.0, -9.0)
+        small = fresh()
 
 
 def test_a_folder_in_the_place_of_an_entry_is_done_without(

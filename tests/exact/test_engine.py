@@ -15,6 +15,7 @@ import scipy.spatial.distance
 
 import onkel
 from onkel.engine import threads
+from tests import EVERYTHING
 from tests.exact import (
     avm,
     bogd,
@@ -70,6 +71,8 @@ LOSSES = [
 # The loss is judged before a strategy comes in: all of them meet the systems without a
 # budget, these meet every system.
 FEW = ("hinge", "log_loss", "epsilon_insensitive", "squared_error")
+# One whose slopes are all alike, for each task.
+SLOPES = ("hinge", "epsilon_insensitive")
 BUDGETED = {"budget": BUDGET}
 PEGASOS = {"alpha": 0.01, "t0": 10.0}
 REMOVAL = {"maintenance": "removal"}
@@ -207,6 +210,17 @@ def cases() -> Iterator[Any]:
 CASES = list(cases())
 
 
+def with_few_losses(cases: list[Any]) -> list[Any]:
+    """Leave out losses of most systems: what comes after the loss sees its slope."""
+    return [
+        case
+        for case in cases
+        if EVERYTHING
+        or case.values[0].parameters.get("loss", "hinge") in SLOPES
+        or str(case.id).startswith("OGD")
+    ]
+
+
 def data(task: str, seed: int = 0, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
     """Sparse features (half of them zero) and targets with some noise."""
     rng = np.random.default_rng(seed)
@@ -269,16 +283,18 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
     agree(final_scores(model, X), scores_of(wanted, X), 1e-6)
 
 
-# Strategies never see the format, so single precision and CSR meet for some only: each
-# pair has to be compiled.
+# Strategies never see the form of the rows: single precision and CSR meet for some
+# only, and neither meets all tasks.
 IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3", "AVM-hinge-sphere")
 
 
 def formats() -> Iterator[Any]:
-    for case in CASES:
+    for case in with_few_losses(CASES):
         for dtype, sparse in itertools.product((np.float64, np.float32), (False, True)):
-            both = dtype is np.float32 and sparse
-            if both and not str(case.id).startswith(IN_ALL_FORMATS):
+            unusual = (dtype is np.float32) + sparse
+            left_out = unusual == 2 or (unusual == 1 and case.values[1] == "binary")
+            some = str(case.id).startswith(IN_ALL_FORMATS)
+            if left_out and not some and not EVERYTHING:
                 continue
             name = f"{case.id}-{dtype.__name__}-{'csr' if sparse else 'dense'}"
             yield pytest.param(*case.values, dtype, sparse, id=name)
@@ -361,7 +377,7 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
     "system, task",
     [
         case
-        for case in CASES
+        for case in with_few_losses(CASES)
         if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM")
     ],
 )
@@ -393,7 +409,7 @@ PARENT = {
     "system, task",
     [
         case
-        for case in CASES
+        for case in with_few_losses(CASES)
         if case.values[0].name in PARENT
         and "margin" not in str(case.id)
         # Rows that the centres represent are never stored, also where there is room.

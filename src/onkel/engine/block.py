@@ -12,7 +12,7 @@ from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel, diagonal, transform
-from onkel.rows import Points, Rows, compare, measure, part
+from onkel.rows import Points, Rows, compare, copy, measure, part
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
@@ -88,7 +88,7 @@ def _evaluate_both(
     compare(kernel, rows, first, last, points, norms, start, known)
     for t in range(count):
         transform(kernel, known[t], own[t], norms[start:])
-        out[t, start:size] = known[t]
+        copy(known[t], out[t, start:size])
 
 
 @inner
@@ -204,11 +204,12 @@ def kernel_values(
     out: Any,  # shape (rows, points)
 ) -> None:
     """k(x, c) for all rows and points."""
-    own = np.empty(len(out), out.dtype)
-    measure(kernel, rows, 0, len(out), own)
+    own, diag = np.empty(len(out), out.dtype), np.empty(len(out), out.dtype)
     size = out.shape[1]
     # Without features no room is needed, and any array will do.
-    evaluate(Absent(0), kernel, rows, 0, len(out), points, norms, size, own, own, out)
+    _fill(
+        Absent(0), kernel, rows, 0, len(out), points, norms, size, own, diag, own, out
+    )
 
 
 @jit
@@ -228,13 +229,12 @@ def score(
     start, stop = share
     outputs, size = coef.shape
     values = np.empty(tile * size, coef.dtype)
-    norms = np.empty(tile, coef.dtype)
+    norms, diag = np.empty(tile, coef.dtype), np.empty(tile, coef.dtype)
     room = np.empty(tile * places, coef.dtype)
     for first in range(start, stop, tile):
         last = min(first + tile, stop)
         known = values[: (last - first) * size].reshape(last - first, size)
-        measure(kernel, rows, first, last, norms)
-        evaluate(
+        _fill(
             mapping,
             kernel,
             rows,
@@ -244,6 +244,7 @@ def score(
             center_norms,
             size,
             norms,
+            diag,
             room,
             known,
         )

@@ -16,7 +16,7 @@ from onkel import ascent
 from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
-from onkel.compiled import inner
+from onkel.compiled import borrowed, inner
 from onkel.draws import Draws
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
@@ -207,6 +207,7 @@ def walk(
     draws: Draws,
 ) -> int:
     """Visit the rows of a block; return how many could be learnt."""
+    visits, f, scores = borrowed(visits), borrowed(f), borrowed(scores)
     head, limit = model.head[0], largest_score(model.coef)
     for t in range(len(visits)):
         i = visits[t]

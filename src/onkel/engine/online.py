@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from onkel.averages import tick
 from onkel.budget.dispatch import absorb
-from onkel.compiled import inner
+from onkel.compiled import borrowed, inner
 from onkel.draws import Draws
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
@@ -62,6 +62,8 @@ def walk(
     It stops before a row whose score or update is close to infinite, or whose kernel
     value with itself is: such a row would be no centre to compute with.
     """
+    y, sample_weight = borrowed(y), borrowed(sample_weight)
+    f, scores = borrowed(f), borrowed(scores)
     head, limit = model.head[0], largest_score(model.coef)
     for t in range(len(y)):
         scale = head.factor * base(plan.rate, head.t)

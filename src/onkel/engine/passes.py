@@ -3,15 +3,16 @@
 from typing import Any
 
 from onkel.averages import roomy
-from onkel.compiled import borrowed, choice, jit
+from onkel.compiled import choice, jit
 from onkel.draws import Draws
 from onkel.engine.block import Workspace, fill, look_ahead
 from onkel.engine.plan import slots_for
 from onkel.expansion import Model
+from onkel.rows import Rows
 
 # Learn the rows of a block, one after another; the type of the plan says how. Returns
 # how many could be learnt.
-walk, walks = choice(position=0)
+walk, walks = choice(position=0, merged=False, referring=True)
 
 
 @jit
@@ -19,7 +20,7 @@ def learn(
     plan: Any,
     budget: Any,
     model: Model,
-    rows: Any,
+    rows: Rows,
     y: Any,
     sample_weight: Any,
     scores: Any,
@@ -35,10 +36,6 @@ def learn(
     learnt, and where the strategy has halted; the caller tells them apart by the room,
     and by the mark of the halt.
     """
-    plan, budget = borrowed(plan), borrowed(budget)
-    model, work, rows = borrowed(model), borrowed(work), borrowed(rows)
-    y, sample_weight = borrowed(y), borrowed(sample_weight)
-    scores = borrowed(scores)
     done = 0
     while done < len(y):
         last = min(done + block_size, len(y))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, primitive
+from onkel.compiled import borrowed, inner, primitive
 from onkel.distances import face, nearest
 from onkel.draws import Draws
 from onkel.engine.block import largest_score
@@ -376,6 +376,8 @@ def walk(
 
     It stops before a row whose score or slope is close to infinite.
     """
+    y, sample_weight = borrowed(y), borrowed(sample_weight)
+    f, scores = borrowed(f), borrowed(scores)
     head, ledger = model.head[0], memory.ledger[0]
     outputs, then = model.coef.shape[0], memory.scores
     limit = largest_score(model.coef)

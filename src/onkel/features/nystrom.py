@@ -21,7 +21,7 @@ import scipy.linalg
 
 from onkel.features.dispatch import expresses, widths
 from onkel.kernels import Kernel, Kind, transform
-from onkel.rows import compare
+from onkel.rows import compare, copy
 
 # Share of the largest eigenvalue below which one is rounding, and the largest share
 # that is ever cut.
@@ -111,4 +111,5 @@ def _express(
         transform(kernel, known[t], own[t], norms)
     mapped = room[count * landmarks : count * (landmarks + rank)].reshape(count, rank)
     np.dot(known, features.matrix, mapped)
-    out[:, :rank] = mapped
+    for t in range(count):
+        copy(mapped[t], out[t])
