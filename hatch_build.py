@@ -15,11 +15,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "ONKEL_SHIP"
-LIST_LEVELS = "from onkel.levels import known; print(*known())"
+LIST_LEVELS = "from onkel.levels import available; print(*available())"
 
 
 class ShippedCode(BuildHookInterface):
-    """Compile for every level of this architecture, into files of the wheel."""
+    """Compile for every level that the processor has, into files of the wheel."""
 
     PLUGIN_NAME = "custom"
 

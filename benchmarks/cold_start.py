@@ -48,7 +48,7 @@ def measure(code: str, *arguments: str, **environment: str) -> float:
 
 def first_fit(meeting: Meeting, **environment: str) -> str:
     with tempfile.TemporaryDirectory() as empty:
-        arguments = map(str, meeting)
+        arguments = map(str, meeting[:3])
         seconds = measure(FIT, *arguments, NUMBA_CACHE_DIR=empty, **environment)
     return f"{seconds:.1f}"
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from rich.console import Console
 from rich.table import Table
 
-from onkel.levels import VARIABLE, known, level
+from onkel.levels import VARIABLE, available, level
 
 ROUNDS = 3
 # Microseconds a row to learn and to predict, the least of seven passes.
@@ -45,7 +45,7 @@ def measure(name: str) -> dict[str, tuple[float, float]]:
 
 def main(console: Console) -> None:
     runs_here = level()
-    levels = list(known())
+    levels = list(available())
     levels = levels[levels.index(runs_here) :] if runs_here in levels else []
     found: defaultdict[tuple[str, str], list] = defaultdict(list)
     for _ in range(ROUNDS):  # in turn, because the machine may be busy by turns

@@ -28,21 +28,26 @@ FEATURES = {"x86-64-v4": "-prefer-256-bit"}
 VARIABLE = "ONKEL_LEVEL"
 
 
-def known() -> dict[str, tuple[str, ...]]:
-    """Levels of this architecture, and what they need."""
+def available() -> list[str]:
+    """Levels that this processor has, the best first."""
     machine = platform.machine().lower()
     names = {"amd64": "x86_64", "arm64": "aarch64"}
-    return LEVELS.get(names.get(machine, machine), {})
+    known = LEVELS.get(names.get(machine, machine), {})
+    has = llvmlite.binding.get_host_cpu_features()
+    return [name for name, needs in known.items() if all(map(has.get, needs))]
 
 
 @functools.cache
 def level() -> str | None:
     """Return the level for which this process compiles; None for its own processor."""
-    forced = os.environ.get(VARIABLE)
+    forced, names = os.environ.get(VARIABLE), available()
+    if forced == "native":
+        return None
     if forced:
-        return None if forced == "native" else forced
+        if forced not in names:
+            choices = ", ".join(["native", *names])
+            raise ValueError(f"{VARIABLE} is {forced!r}; this processor has {choices}")
+        return forced
     if config.CPU_NAME is not None or config.CPU_FEATURES is not None:
         return None
-    has = llvmlite.binding.get_host_cpu_features()
-    found = (name for name, needs in known().items() if all(map(has.get, needs)))
-    return next(found, None)
+    return names[0] if names else None

@@ -23,16 +23,34 @@ import onkel
 ROWS, FEATURES, BUDGET = 200, 4, 20
 
 
+# Parameters that have code of their own. Regressors share it with the classifiers.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "BOGDClassifier": [{"sampling": "weighted"}, {"sampling": "uniform"}],
+    "BPAClassifier": [{"variant": "nn"}, {"variant": "p"}, {"budget": None}],
+    "BSCAClassifier": [{"maintenance": "removal"}],
+    "BSGDClassifier": [
+        {"maintenance": "removal"},
+        {"maintenance": "projection"},
+        {"maintenance": "projection_knn"},
+        {"average": "full"},
+        {"maintenance": "removal", "average": "full"},
+    ],
+    "AVMClassifier": [{"average": "full"}],
+    "KernelSGDClassifier": [{"average": "full"}],
+}
+
+
 class Meeting(NamedTuple):
     """What a user may do first."""
 
     estimator: str
     precision: str  # of the rows
     is_sparse: bool
+    parameters: dict[str, Any] = {}
 
 
 def meetings() -> list[Meeting]:
-    """Return all first meetings: every estimator, precision and format.
+    """Return all first meetings: every estimator, precision and form of rows.
 
     Examples
     --------
@@ -49,12 +67,23 @@ def meetings() -> list[Meeting]:
     ]
 
 
+def variants() -> list[Meeting]:
+    """Return meetings with other parameters; code does not depend on the rows' form."""
+    return [
+        Meeting(name, precision, False, parameters)
+        for precision in ("float64", "float32")
+        for name, own in VARIANTS.items()
+        for parameters in own
+    ]
+
+
 def meet(meeting: Meeting) -> Meeting:
     """Do what a user would, with few rows and default parameters."""
     model = getattr(onkel, meeting.estimator)()
     wanted = {"budget": BUDGET, "n_components": BUDGET, "random_state": 0}
     known = model.get_params()
     model.set_params(**{name: wanted[name] for name in wanted if name in known})
+    model.set_params(**meeting.parameters)
     X: Any = np.random.default_rng(0).normal(size=(ROWS, FEATURES))
     f = X[:, 0] * X[:, 1] + X[:, 2]
     X = X.astype(meeting.precision)
@@ -81,7 +110,7 @@ def fill(jobs: int | None = None) -> Iterator[Meeting]:
     meeting
         One whose code is there; they come in the order in which they are ready.
     """
-    work = (joblib.delayed(meet)(meeting) for meeting in meetings())
+    work = (joblib.delayed(meet)(meeting) for meeting in [*meetings(), *variants()])
     # Neighbours share much of their code: a process compiles that once.
     parallel = joblib.Parallel(
         jobs or joblib.cpu_count(), return_as="generator_unordered", batch_size=1
@@ -93,7 +122,7 @@ def main(folder: Path) -> None:
     """Fill a folder with code for the level that the environment names."""
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     for meeting in fill():
-        print(*meeting, file=sys.stderr)
+        print(*meeting[:3], meeting.parameters or "", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -162,11 +162,26 @@ def test_the_best_level_is_taken(
     assert levels.level.__wrapped__() == expected
 
 
+@pytest.mark.parametrize("name", ["x86-64-v9", "fast", "x86-64-v4"])
+def test_a_level_that_the_processor_has_not_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(levels.VARIABLE, name)
+    monkeypatch.setattr(levels.platform, "machine", lambda: "x86_64")
+    has = dict.fromkeys(levels._V3, True)
+    monkeypatch.setattr(levels.llvmlite.binding, "get_host_cpu_features", lambda: has)
+    with pytest.raises(ValueError, match=f"{name}.*native, x86-64-v3$"):
+        levels.level.__wrapped__()
+
+
 def test_every_estimator_is_met_in_every_form() -> None:
     met = {meeting.estimator for meeting in precompile.meetings()}
     known = {n for n in onkel.__all__ if isinstance(getattr(onkel, n), type)}
     assert met == known - {"ModelFileError"}
     assert len(precompile.meetings()) == 4 * len(met)
+    for meeting in precompile.variants():
+        known = getattr(onkel, meeting.estimator)().get_params()
+        assert meeting.parameters.keys() <= known.keys()
 
 
 def test_a_meeting_is_what_a_user_does() -> None:

@@ -57,7 +57,7 @@ def fill(jobs: int | None) -> None:
     """Compile all estimators ahead, for both precisions, dense and sparse rows."""
     from onkel import precompile
 
-    total = len(precompile.meetings())
+    total = len(precompile.meetings()) + len(precompile.variants())
     with bar("compiling", total) as move_to:
         for done, _ in enumerate(precompile.fill(jobs)):
             move_to(done + 1)
