@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from onkel import precompile
 from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.experiments import report
@@ -96,7 +97,8 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     if len(races) > 1 and given["predictions"] is not None:
         for rows, how in races:
             how["predictions"] = given["predictions"] / rows.name
-    outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
+    with precompile.helped():
+        outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
     command = options.command_line(context)
     paths = report.save(outcomes, given["output"], [command] * len(outcomes))
     if given["as_json"]:
