@@ -251,12 +251,6 @@ def kept() -> list[Path]:
     return [folder for folder in dict.fromkeys(folders) if entries(folder)]
 
 
-def is_filled() -> bool:
-    """Whether there is code of these sources, compiled here or shipped."""
-    folders = [*shipped(), *kept()]
-    return any(not is_stale(path) for folder in folders for path in entries(folder))
-
-
 def entries(folder: Path) -> list[Path]:
     """Entries in a folder, of whatever version."""
     return sorted(folder.glob("*.nbc"))

@@ -6,12 +6,11 @@ that is shipped with the package (`python -m onkel.precompile FOLDER`, as the bu
 does).
 """
 
-import contextlib
 import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
@@ -19,10 +18,7 @@ import numpy as np
 import scipy.sparse
 
 import onkel
-from onkel import compile_cache
 
-# In place of a folder: what `helped` asks for.
-BACKWARDS = "--backwards"
 # So many rows that every strategy has to maintain, and NOGD to become linear.
 ROWS, FEATURES, BUDGET = 200, 4, 20
 
@@ -122,37 +118,12 @@ def fill(jobs: int | None = None) -> Iterator[Meeting]:
     yield from parallel(work)
 
 
-@contextlib.contextmanager
-def helped() -> Iterator[None]:
-    """Let another process compile what a race needs, where nothing is compiled yet.
-
-    It begins with what comes last; the two meet in the middle.
-    """
-    if joblib.cpu_count() < 2 or compile_cache.is_filled():
-        yield
-        return
-    command = [sys.executable, "-m", "onkel.precompile", BACKWARDS]
-    nowhere = subprocess.DEVNULL
-    helper = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
-    try:
-        yield
-    finally:
-        helper.kill()
-        helper.wait()
-
-
-def main(folder: str) -> None:
+def main(folder: Path) -> None:
     """Fill a folder with code for the level that the environment names."""
-    if folder == BACKWARDS:
-        for meeting in reversed([*variants(), *meetings()]):
-            wanted = meeting.estimator.endswith("Classifier")
-            if wanted and (meeting.precision, meeting.is_sparse) == ("float64", False):
-                meet(meeting)
-        return
-    os.environ["NUMBA_CACHE_DIR"] = folder
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
     for meeting in fill():
         print(*meeting[:3], meeting.parameters or "", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]))

@@ -13,7 +13,6 @@ import pytest
 import onkel
 from onkel import compile_cache, levels, precompile
 from onkel.compiled import _target, jit
-from onkel.engine import passes
 
 LEARN = """
 import sys, warnings, numpy as np, onkel
@@ -183,39 +182,6 @@ def test_every_estimator_is_met_in_every_form() -> None:
     for meeting in precompile.variants():
         known = getattr(onkel, meeting.estimator)().get_params()
         assert meeting.parameters.keys() <= known.keys()
-
-
-def test_a_race_is_helped_only_where_nothing_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[Any] = []
-
-    class Helper:
-        def __init__(self, command: list[str], **how: Any) -> None:
-            calls.append(command[-1])
-
-        def kill(self) -> None:
-            calls.append("killed")
-
-        def wait(self) -> None:
-            calls.append("gone")
-
-    monkeypatch.setattr(precompile.subprocess, "Popen", Helper)
-    monkeypatch.setattr(precompile.joblib, "cpu_count", lambda: 2)
-    monkeypatch.setattr(compile_cache.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv(compile_cache.SHIPPED, "")
-    with pytest.raises(KeyError), precompile.helped():
-        raise KeyError
-    assert calls == ["--backwards", "killed", "gone"]
-    monkeypatch.setattr(precompile.joblib, "cpu_count", lambda: 1)
-    with precompile.helped():
-        assert len(calls) == 3
-    monkeypatch.setattr(precompile.joblib, "cpu_count", lambda: 2)
-    (folder,) = compile_cache.CompileCache(passes.learn.function)._folders()
-    folder.mkdir(parents=True)
-    (folder / f"passes.learn-1.{compile_cache.STAMP}.0.nbc").write_bytes(b"code")
-    with precompile.helped():
-        assert len(calls) == 3
 
 
 def test_a_meeting_is_what_a_user_does() -> None:

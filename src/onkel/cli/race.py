@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from onkel import precompile
 from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.experiments import report
@@ -97,8 +96,7 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     if len(races) > 1 and given["predictions"] is not None:
         for rows, how in races:
             how["predictions"] = given["predictions"] / rows.name
-    with precompile.helped():
-        outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
+    outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
     command = options.command_line(context)
     paths = report.save(outcomes, given["output"], [command] * len(outcomes))
     if given["as_json"]:
