@@ -24,6 +24,7 @@ LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
 # Besides: LLVM takes half of the vectors of the best level for granted, which makes
 # predicting an eighth slower.
 FEATURES = {"x86-64-v4": "-prefer-256-bit"}
+OLDER = ("x86-64-v2", "x86-64")
 # Forces a level, for those who build or test; "native" for none.
 VARIABLE = "ONKEL_LEVEL"
 
@@ -44,7 +45,8 @@ def level() -> str | None:
     if forced == "native":
         return None
     if forced:
-        if forced not in names:
+        # Older ones have no shipped code, but let others see how that is.
+        if forced not in (*names, *(OLDER if names else ())):
             choices = ", ".join(["native", *names])
             raise ValueError(f"{VARIABLE} is {forced!r}; this processor has {choices}")
         return forced
