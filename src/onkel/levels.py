@@ -24,7 +24,8 @@ LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
 # Besides: LLVM takes half of the vectors of the best level for granted, which makes
 # predicting an eighth slower.
 FEATURES = {"x86-64-v4": "-prefer-256-bit"}
-OLDER = ("x86-64-v2", "x86-64")
+# What a processor with a level has as well; nothing is shipped for these.
+OLDER = {"x86-64-v3": ("x86-64-v2", "x86-64")}
 # Forces a level, for those who build or test; "native" for none.
 VARIABLE = "ONKEL_LEVEL"
 
@@ -45,8 +46,8 @@ def level() -> str | None:
     if forced == "native":
         return None
     if forced:
-        # Older ones have no shipped code, but let others see how that is.
-        if forced not in (*names, *(OLDER if names else ())):
+        older = [other for name in names for other in OLDER.get(name, ())]
+        if forced not in names + older:
             choices = ", ".join(["native", *names])
             raise ValueError(f"{VARIABLE} is {forced!r}; this processor has {choices}")
         return forced

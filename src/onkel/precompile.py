@@ -25,7 +25,7 @@ ROWS, FEATURES, BUDGET = 200, 4, 20
 
 # Parameters that have code of their own. Regressors share it with the classifiers.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "BOGDClassifier": [{"sampling": "weighted"}, {"sampling": "uniform"}],
+    "BOGDClassifier": [{"sampling": "weighted"}],
     "BPAClassifier": [{"variant": "nn"}, {"variant": "p"}, {"budget": None}],
     "BSCAClassifier": [{"maintenance": "removal"}],
     "BSGDClassifier": [

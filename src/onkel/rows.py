@@ -80,12 +80,6 @@ def copy(values: Any, out: Any) -> None:
 
 
 @primitive
-def features_of(points: Points) -> int:
-    """Count the features."""
-    return points.grid.shape[0] if points.turned else points.grid.shape[1]
-
-
-@primitive
 def coordinate(points: Points, j: int, k: int) -> Any:
     """Feature k of centre j."""
     return points.grid[k, j] if points.turned else points.grid[j, k]
@@ -337,11 +331,7 @@ def _compare_by_features(kernel: Kernel, features: Any, point: Any, out: Any) ->
 def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
     """Squared distance of row t from centre j, whose squared norm is known."""
     if not rows.is_sparse:
-        total = 0.0
-        for k in range(rows.X.shape[1]):
-            difference = np.float64(rows.X[t, k]) - np.float64(points.grid[j, k])
-            total += difference * difference
-        return total
+        return _squared_gap(rows.X[t], points.grid[j])
     # |x - c|^2 = |c|^2 + sum over stored features of (x_k - c_k)^2 - c_k^2
     total = np.float64(norm)
     for e in range(rows.indptr[t], rows.indptr[t + 1]):

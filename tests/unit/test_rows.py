@@ -98,7 +98,6 @@ def test_a_row_is_spread_out_over_all_features(kind: Callable) -> None:
 @each_kind
 def test_centres_are_taken_and_put_feature_by_feature(kind: Callable) -> None:
     points, out = centers(kind), np.full(FEATURES, np.nan)
-    assert rows.features_of(points) == FEATURES
     rows.take(points, 1, out)
     np.testing.assert_array_equal(out, POINTS[1])
     rows.put(points, 3, X[3])
