@@ -261,6 +261,13 @@ def is_stale(entry: Path) -> bool:
     return f".{STAMP}." not in entry.name
 
 
+def is_empty() -> bool:
+    """Whether nothing of these sources is there, shipped or compiled here."""
+    folders = [*shipped(), *kept()]
+    found = (entry for folder in folders for entry in entries(folder))
+    return all(is_stale(entry) for entry in found)
+
+
 def attach(dispatcher: Any) -> None:
     """Give a cache to a function that numba compiles."""
     cache = CompileCache(dispatcher.py_func)

@@ -5,12 +5,14 @@ has compiled, others find in the cache on disk: so several share the work.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import joblib
+import numba
 import numpy as np
 
+from onkel import compile_cache
 from onkel.experiments.contestants import Entry
 
 # Seconds of a warm-up beyond which a system was not in the cache.
@@ -39,18 +41,29 @@ def compiled(
     entry
         One that is compiled; their order is that in which they are ready.
     """
+    if not numba.config.DISABLE_JIT and compile_cache.is_empty():
+        # All wait for the compiler but references, who race meanwhile.
+        ours = [entry for entry in entries if not entry.is_reference]
+        ready = _shared(ours, X, y)
+        yield from (entry for entry in entries if entry.is_reference)
+        yield from _tried(ready, X, y, announce)
+        return
     for place, entry in enumerate(entries):
-        announce(entry.name)
         start = time.perf_counter()
-        _try(entry, X, y)
-        took = time.perf_counter() - start
-        yield entry
-        if took > CACHED:
-            for other in _shared(entries[place + 1 :], X, y):
-                announce(other.name)
-                _try(other, X, y)  # out of the cache
-                yield other
+        yield from _tried([entry], X, y, announce)
+        if time.perf_counter() - start > CACHED:
+            ready = _shared(entries[place + 1 :], X, y)
+            yield from _tried(ready, X, y, announce)
             return
+
+
+def _tried(
+    entries: Iterable[Entry], X: Any, y: np.ndarray, announce: Callable[[str], None]
+) -> Iterator[Entry]:
+    for entry in entries:
+        announce(entry.name)
+        _try(entry, X, y)
+        yield entry
 
 
 def _try(entry: Entry, X: Any, y: np.ndarray) -> str:
@@ -62,13 +75,11 @@ def _try(entry: Entry, X: Any, y: np.ndarray) -> str:
 
 
 def _shared(entries: Sequence[Entry], X: Any, y: np.ndarray) -> Iterator[Entry]:
-    """Let several processes fill the cache; yield whom they have compiled."""
+    """Let several processes fill the cache, from now on; whom they have compiled."""
     jobs = min(joblib.cpu_count(), len(entries))
     if jobs < 2:
-        yield from entries
-        return
+        return iter(entries)
     known = {entry.name: entry for entry in entries}
     work = (joblib.delayed(_try)(entry, X, y) for entry in entries)
     parallel = joblib.Parallel(jobs, return_as="generator_unordered", batch_size=1)
-    for name in parallel(work):
-        yield known[name]
+    return (known[name] for name in parallel(work))
