@@ -5,7 +5,6 @@ The best are coloured, the others grey; every point and curve has its name besid
 
 import textwrap
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -206,26 +205,38 @@ def _along(corners: np.ndarray) -> np.ndarray:
     return np.hstack([pieces - 1, pieces + 1])
 
 
-def _cost(
-    corner: np.ndarray,
+def _clearest(
+    corners: np.ndarray,
     pixel: np.ndarray,
     size: np.ndarray,
     margin: np.ndarray,
     solid: np.ndarray,
     others: np.ndarray,
     thin: np.ndarray,
-) -> float:
-    """Say how bad it is to put a label with its lower left corner there."""
-    box = np.hstack([corner - margin, corner + size + margin])[None]
-    led = _leader(pixel, corner, corner + size)
-    pieces = _along(led)
-    return float(
-        np.hypot(*(led[-1] - pixel))
-        + COVERED * _overlaps(box, solid)
-        + STRUCK * (_overlaps(box, thin) > 0)
-        + CROSSED * (_overlaps(pieces, others) > 0)
-        + CROSSING * (_overlaps(pieces, thin) > 0)
-    )
+) -> np.ndarray | None:
+    """Return the lower left corner where a label is least in the way, if there is one.
+
+    To be far from the point is bad, too, so that most places need not be looked at.
+    """
+    clearest, least = None, np.inf
+    nearest = np.clip(pixel, corners, corners + size)
+    distances = np.hypot(*(nearest - pixel).T)
+    for place in np.argsort(distances, kind="stable"):
+        if distances[place] >= least:
+            break
+        corner = corners[place]
+        box = np.hstack([corner - margin, corner + size + margin])[None]
+        pieces = _along(_leader(pixel, corner, corner + size))
+        cost = (
+            distances[place]
+            + COVERED * _overlaps(box, solid)
+            + STRUCK * (_overlaps(box, thin) > 0)
+            + CROSSED * (_overlaps(pieces, others) > 0)
+            + CROSSING * (_overlaps(pieces, thin) > 0)
+        )
+        if cost < least:
+            clearest, least = corner, cost
+    return clearest
 
 
 def _name_points(
@@ -258,16 +269,9 @@ def _name_points(
         sides = 0.5 - 0.5 * np.sign(np.round(offsets[:, :1], 6))
         corners = pixel + offsets - size * np.hstack([sides, np.full_like(sides, 0.5)])
         fits = ((corners >= low) & (corners + size <= high)).all(axis=1)
-        cost = partial(
-            _cost,
-            pixel=pixel,
-            size=size,
-            margin=margin,
-            solid=solid,
-            others=np.delete(solid, i, axis=0),
-            thin=thin,
+        corner = _clearest(
+            corners[fits], pixel, size, margin, solid, np.delete(solid, i, axis=0), thin
         )
-        corner = min(corners[fits], key=cost, default=None)
         if corner is None:
             label.remove()
             continue
