@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 import numba
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
 from onkel import compile_cache
 from onkel.experiments.contestants import Entry
@@ -82,4 +83,11 @@ def _shared(entries: Sequence[Entry], X: Any, y: np.ndarray) -> Iterator[Entry]:
     known = {entry.name: entry for entry in entries}
     work = (joblib.delayed(_try)(entry, X, y) for entry in entries)
     parallel = joblib.Parallel(jobs, return_as="generator_unordered", batch_size=1)
-    return (known[name] for name in parallel(work))
+    names = parallel(work)
+
+    def ready() -> Iterator[Entry]:
+        yield from (known[name] for name in names)
+        # Nobody needs the processes any more; they hold a compiler each.
+        get_reusable_executor().shutdown(wait=False)
+
+    return ready()
