@@ -86,7 +86,7 @@ def digits() -> Stream:
 
 
 def turning_rings(
-    rows: int = 50_000,
+    rows: int = 30_000,
     seed: int = 0,
     rows_per_turn: float = 50_000,
     flipped: float = 0.05,
