@@ -66,6 +66,7 @@ class Entry:
     make: Callable[[int], Contestant]  # with a seed
     budget: int | None = None  # centres and features
     is_reference: bool = False
+    takes_longest: bool = False  # to compile and to race
     warm_up: Callable[[Any, np.ndarray], None] = lambda X, y: None
 
 
@@ -196,7 +197,9 @@ def _entry(name: str, model: Any, classes: int) -> Entry:
         System(fresh, classes).predict_then_learn(X, y)
 
     text = " ".join(repr(model).split())
-    return Entry(name, text, make, budget, warm_up=warm_up)
+    # Who fits itself anew as it goes takes as long as all others together.
+    fits_anew = "time_limit" in parameters
+    return Entry(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
 
 
 class Field(NamedTuple):
