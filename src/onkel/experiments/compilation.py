@@ -43,8 +43,8 @@ def compiled(
         One that is compiled; their order is that in which they are ready.
     """
     if not numba.config.DISABLE_JIT and compile_cache.is_empty():
-        # All wait for the compiler but references, who race meanwhile. Who takes longest
-        # begins, so that others are compiled while it races.
+        # All wait for the compiler but references, who race meanwhile. Who takes
+        # longest begins, so that others are compiled while it races.
         ours = [entry for entry in entries if not entry.is_reference]
         ours.sort(key=lambda entry: not entry.takes_longest)
         ready = _shared(ours, X, y)
