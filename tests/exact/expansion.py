@@ -33,6 +33,7 @@ class Expansion:
         self.gram = partial(
             gram, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
         )
+        self._known: dict[tuple[bytes, bytes], float] = {}
         self.centers: list[np.ndarray] = []
         self.coef: list[np.ndarray] = []
         self.mass: list[np.ndarray] = []  # rows like those of coef
@@ -44,8 +45,11 @@ class Expansion:
         return len(self.centers)
 
     def k(self, x: np.ndarray, z: np.ndarray) -> float:
-        """Return k(x, z)."""
-        return float(self.gram(x[None], z[None])[0, 0])
+        """Return k(x, z), which strategies ask for again and again."""
+        pair = x.tobytes(), z.tobytes()
+        if pair not in self._known:
+            self._known[pair] = float(self.gram(x[None], z[None])[0, 0])
+        return self._known[pair]
 
     def score(self, x: np.ndarray) -> np.ndarray:
         """Return f(x), shape (outputs,)."""

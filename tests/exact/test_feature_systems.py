@@ -29,6 +29,7 @@ from tests.exact.test_engine import (
     data,
     labels_of,
     learn,
+    with_few_losses,
 )
 
 INPUTS, COMPONENTS, BUDGET = 5, 40, 20
@@ -114,6 +115,7 @@ def cases() -> Iterator[Any]:
 
 
 CASES = list(cases())
+FEW_LOSSES = with_few_losses(CASES, ("hinge", *SMOOTH[:2]), "FOGD")
 
 
 def kernel_part(X: np.ndarray, centers: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -163,23 +165,12 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
         assert model.phase_ == 2
 
 
-def with_few_losses(cases: list[Any]) -> list[Any]:
-    """Leave out losses of most systems: what comes after the loss sees its slope."""
-    return [
-        case
-        for case in cases
-        if EVERYTHING
-        or case.values[0].parameters["loss"] in ("hinge", *SMOOTH[:2])
-        or str(case.id).startswith("FOGD")
-    ]
-
-
 # Single precision and CSR meet for some only.
 IN_ALL_FORMATS = ("FOGD-hinge-constant", "DualSVRG-log_loss-coverage")
 
 
 def precisions() -> Iterator[Any]:
-    for case in with_few_losses(CASES):
+    for case in FEW_LOSSES:
         for dtype in (np.float64, np.float32):
             forms = [np.asarray, scipy.sparse.csr_array]
             some = EVERYTHING or str(case.id).startswith(IN_ALL_FORMATS)
@@ -248,7 +239,7 @@ def test_every_kernel_equals_the_oracle(
 
 @pytest.mark.parametrize(
     "system, task",
-    [case for case in with_few_losses(CASES) if "invscaling" not in str(case.id)],
+    [case for case in FEW_LOSSES if "invscaling" not in str(case.id)],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
     X, y = data(task, seed=3)
