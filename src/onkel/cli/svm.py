@@ -20,7 +20,7 @@ from onkel.cli.screen import warn
 from onkel.data import Dataset, dataset
 
 KERNELS = {"0": "linear", "1": "poly", "2": "rbf"}
-KINDS = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
+KINDS: dict[str, Any] = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
 
 
 def _opened(path: Path, regression: bool, **how: Any) -> Dataset:

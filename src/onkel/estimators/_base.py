@@ -69,6 +69,14 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     def _recipe(self, n_rows: int | None) -> Recipe:
         """Combine the nouns; `n_rows` is None in a stream."""
 
+    def _loss(self) -> Loss:
+        """Loss of the parameters; a group has it, which comes before this class."""
+        raise NotImplementedError(f"{type(self).__name__} has no group with a loss")
+
+    def _rate(self) -> Rate:
+        """Rate of the parameters, likewise."""
+        raise NotImplementedError(f"{type(self).__name__} has no group with a rate")
+
     # ---- what was learnt
 
     @property

@@ -31,7 +31,7 @@ from onkel.estimators._entries import (
     refuse_large_targets,
     refuse_odd_columns,
 )
-from onkel.estimators._parameters import MOST_JOBS
+from onkel.estimators._groups import MOST_JOBS
 from onkel.kernels import Kernel
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._entries import plain_targets
+from onkel.estimators._groups import ClassWeighted
 from onkel.estimators._progress import with_callbacks
 from onkel.estimators._stream import StreamEstimator
 from onkel.refit.calibration import chances, log_chances
@@ -356,7 +357,7 @@ class OnlineClassifier(LabelClassifier, StreamEstimator):
         return None if scores is None else (scores @ matrix.T).astype(scores.dtype)
 
 
-class WeightedClassifier(OnlineClassifier):
+class WeightedClassifier(ClassWeighted, OnlineClassifier):
     """A classifier with a loss, which rows and classes can weigh in."""
 
     @with_callbacks
@@ -462,7 +463,7 @@ class LossClassifier(WeightedClassifier):
         return self._scores(X)
 
 
-class BatchClassifier(LabelClassifier):
+class BatchClassifier(ClassWeighted, LabelClassifier):
     """A classifier that needs all rows at once."""
 
     @with_callbacks

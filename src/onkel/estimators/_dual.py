@@ -11,6 +11,13 @@ from onkel.engine import dual
 from onkel.engine.learner import CHUNK, Learner
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._monitor import Monitor
+from onkel.estimators._parameters import (
+    FROM_ONE,
+    NOT_NEGATIVE,
+    group,
+    one_of,
+    parameter,
+)
 from onkel.estimators._progress import Progress
 
 # Numbers of no rows.
@@ -45,8 +52,30 @@ def _forgetful(plan: dual.DualPlan) -> dual.DualPlan:
     return plan._replace(y=NONE, C=NONE, dual=NONE, slot=NONE, preference=NONE)
 
 
+@group
 class DualEstimator(KernelEstimator):
     """A system that climbs the dual, one row's variable at a time."""
+
+    selection: str = parameter(
+        one_of({"permutation", "uniform", "acf"}),
+        default="permutation",
+        text='Order of the visits. "permutation": every row once an epoch. "uniform": '
+        'at random. "acf": rows whose steps gain much come more often.',
+    )
+    average: str | None = parameter(
+        one_of({"suffix"}),
+        None,
+        default="suffix",
+        text='Which model is the answer. "suffix": the mean of the iterates of the '
+        "last visits, as many as the budget. None: the last iterate.",
+    )
+    max_iter: int = parameter(FROM_ONE, default=20, text="Passes over the data in fit.")
+    tol: float = parameter(
+        NOT_NEGATIVE,
+        default=1e-3,
+        text="Stop when the dual, as seen on the way through an epoch, differs by less "
+        "than this share from the epoch before; 0 for all epochs.",
+    )
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
         learner = super()._blank(outputs, features, dtype, like)

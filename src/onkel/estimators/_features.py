@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from onkel.estimators._base import KernelEstimator
-from onkel.estimators._parameters import TEXTS
+from onkel.estimators._groups import RadialKernel
+from onkel.estimators._parameters import (
+    UP_TO_A_MILLION,
+    group,
+    one_of,
+    parameter,
+)
 from onkel.features import fourier
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
@@ -14,13 +20,6 @@ from onkel.kernels import Kernel
 
 # Kernels with explicit features: Fourier features, or the rows themselves.
 EXPLICIT = ("rbf", "laplacian", "linear")
-KERNEL = "rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), or linear <x,z>."
-# Of transformers, which know no streams.
-WIDTH = (
-    'Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 over the '
-    "median squared distance."
-)
-SAYINGS = {**TEXTS, "kernel": KERNEL}
 
 
 def checked_width(estimator: Any) -> int:
@@ -52,8 +51,38 @@ def drawn(
     return Fourier(count), np.clip(frequencies, -limit, limit).astype(X.dtype)
 
 
-class Featured(KernelEstimator):
+@group
+class FourierMap(RadialKernel):
+    """Random features, and how many."""
+
+    n_components: int = parameter(
+        UP_TO_A_MILLION,
+        default=1000,
+        text="Number of features, half of them cosines and half sines: an even number.",
+    )
+    features: str = parameter(
+        one_of({"fourier", "orthogonal"}),
+        default="fourier",
+        text='"fourier": independent frequencies. "orthogonal": frequencies at right '
+        "angles to each other, whose kernel values vary less (rbf kernel). Not used "
+        "with the linear kernel.",
+    )
+
+
+@group
+class Featured(FourierMap, KernelEstimator):
     """A system with explicit features."""
+
+    kernel: str = parameter(
+        one_of(EXPLICIT),
+        default="rbf",
+        text="rbf exp(-gamma |x-z|^2), laplacian exp(-gamma |x-z|_1), or linear <x,z>.",
+    )
+    n_components: int = parameter(
+        default=1000,
+        text="Number of features, half of them cosines and half sines: an even number. "
+        "Not used with the linear kernel, for which the rows are their own features.",
+    )
 
     @property
     def frequencies_(self) -> np.ndarray:

@@ -4,11 +4,13 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from onkel import kernels, rates, steps
@@ -21,6 +23,16 @@ from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS, squared_distances
+from onkel.estimators._groups import Blockwise
+from onkel.estimators._parameters import (
+    AUTO,
+    BOOLEAN,
+    FROM_ONE,
+    POSITIVE,
+    UP_TO_A_MILLION,
+    group,
+    parameter,
+)
 from onkel.estimators._progress import Stages
 from onkel.kernels import Kernel
 from onkel.refit import machine
@@ -45,15 +57,73 @@ MIXING, LIMIT = 0.01, 3.0
 AUTO_IN_A_STREAM = 500
 # To learn from.
 NOTHING = np.zeros(0)
+# Beyond this nothing is left of the regulariser.
+LARGEST_C = 1e10
 # Rows that are fitted before time is taken.
 SOME_TO_COMPILE = 64
 
 
-class KernelMachine(KernelEstimator):
+@group
+class KernelMachine(Blockwise, KernelEstimator):
     """A kernel machine that finds its parameters itself."""
 
+    budget: int | str = parameter(
+        AUTO,
+        FROM_ONE,
+        default=500,
+        text='Centres of the model. "auto": doubled until the error on rows held out '
+        "stops falling, there are 4,000, or time_limit comes near.",
+    )
+    gamma: float | str = parameter(
+        AUTO,
+        POSITIVE,
+        default="auto",
+        text='Kernel coefficient, for scaled features. "auto": found.',
+    )
+    C: float | str = parameter(
+        AUTO,
+        Interval(Real, 0, LARGEST_C, closed="right"),
+        default="auto",
+        text='Weight of the losses against the regulariser. "auto": found.',
+    )
+    scale: bool = parameter(
+        BOOLEAN,
+        default=True,
+        text="Whether to scale the features: dense ones to mean 0 and variance 1, "
+        "sparse ones by their maximum.",
+    )
+    adapt: bool = parameter(
+        BOOLEAN,
+        default=True,
+        text="Whether centres move and features get weights (relevance_) where that "
+        "helps on rows held out, of 6,000 rows or more; with fewer than twenty rows "
+        "for each centre only the weights, found with fewer centres.",
+    )
+    memory_size: int = parameter(
+        UP_TO_A_MILLION,
+        default=10_000,
+        text="Rows of the recent past to which a stream is fitted anew.",
+    )
+    time_limit: float | None = parameter(
+        POSITIVE,
+        None,
+        default=None,
+        text="Seconds that fit may take, after its code is compiled; a warning says "
+        "what was left out for that. None for no limit; with one the model depends on "
+        "the clock. A limit too short for any model is exceeded.",
+    )
+    scoring: str | None = parameter(
+        default=None,
+        text="Name of the scoring, one of scikit-learn's, by which rows held out judge "
+        "gamma, C, the centres and the budget, and which `held_out_score_` is. None: "
+        "mistakes, or squared errors, by the weights of the rows.",
+    )
+    verbose: int = parameter(
+        default=0, text="Whether to print what was found on the way."
+    )
+
     is_regression = False
-    _quick: Learner | None
+    _quick = cast(Learner | None, None)
 
     # ---- what was learnt
 

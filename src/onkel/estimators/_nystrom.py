@@ -11,6 +11,8 @@ from onkel.engine.block import largest_score
 from onkel.engine.learner import gram_of, norms_of
 from onkel.engine.mapper import Mapper
 from onkel.estimators._entries import narrow
+from onkel.estimators._groups import AnyKernel, Budgeted
+from onkel.estimators._parameters import FROM_ONE, group, one_of, parameter
 from onkel.features import nystrom
 from onkel.features.nystrom import Nystrom
 from onkel.kernels import Kernel
@@ -32,46 +34,68 @@ def checked_rank(estimator: Any, default: int) -> int:
     return rank
 
 
-def landmarks_of(estimator: Any, X: Any, rng: np.random.Generator) -> np.ndarray:
-    """Landmarks of the parameters budget and landmarks, of the precision of X."""
-    count = min(int(estimator.budget), X.shape[0])
-    if estimator.landmarks == "kmeans" and count < X.shape[0]:
-        seed = int(rng.integers(2**31))
-        if X.shape[0] > KMEANS_ROWS * count:
-            X = X[np.sort(rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False))]
-        if scipy.sparse.issparse(X):
-            X = narrow(X)
-        from sklearn.cluster import KMeans  # slow to import
+@group
+class Landmarks(Budgeted, AnyKernel):
+    """Points whose kernel values are the features of a row."""
 
-        means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
-        with warnings.catch_warnings():
-            # Of fewer distinct rows than landmarks: then there are fewer landmarks.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            centers = means.fit(X).cluster_centers_
-        return np.ascontiguousarray(np.unique(centers, axis=0), X.dtype)
-    if estimator.landmarks == "uniform":
-        X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
-    X = X[:count]
-    # A copy: the rows are the caller's, who may change them.
-    return np.array(X.toarray() if scipy.sparse.issparse(X) else X, order="C")
+    budget: int = parameter(
+        default=500,
+        text="Number of landmarks; all rows if there are fewer.",
+    )
+    rank: int | None = parameter(
+        FROM_ONE,
+        None,
+        default=None,
+        text="Largest number of features, at most the budget; None for the budget.",
+    )
+    landmarks: str = parameter(
+        one_of({"kmeans", "uniform", "first"}),
+        default="kmeans",
+        text='Which points. "kmeans": the centres of k-means (on at most 50 rows for '
+        'each). "uniform": rows at random. "first": the first rows.',
+    )
 
+    def _landmarks_of(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        """Landmarks, of the precision of X."""
+        count = min(self.budget, X.shape[0])
+        if self.landmarks == "kmeans" and count < X.shape[0]:
+            seed = int(rng.integers(2**31))
+            if X.shape[0] > KMEANS_ROWS * count:
+                some = rng.choice(X.shape[0], KMEANS_ROWS * count, replace=False)
+                X = X[np.sort(some)]
+            if scipy.sparse.issparse(X):
+                X = narrow(X)
+            from sklearn.cluster import KMeans  # slow to import
 
-def mapper_of(
-    estimator: Any, X: Any, kernel: Kernel, rng: np.random.Generator, share: float
-) -> Mapper:
-    """Nystrom features of the parameters budget, rank and landmarks.
+            means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
+            with warnings.catch_warnings():
+                # Of fewer distinct rows than landmarks: then there are fewer landmarks.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                centers = means.fit(X).cluster_centers_
+            return np.ascontiguousarray(np.unique(centers, axis=0), X.dtype)
+        if self.landmarks == "uniform":
+            X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
+        X = X[:count]
+        # A copy: the rows are the caller's, who may change them.
+        return np.array(X.toarray() if scipy.sparse.issparse(X) else X, order="C")
 
-    Eigenvalues below that share of the largest are cut, and those that are rounding.
-    """
-    rank = checked_rank(estimator, default=estimator.budget)
-    points = landmarks_of(estimator, X, rng)
-    gram = gram_of(kernel, points.astype(np.float64))
-    if not np.abs(gram).max() < largest_score(points):
-        raise ValueError(
-            "The kernel values of the landmarks overflow. Scale the features, for "
-            "example with StandardScaler, or choose a smaller gamma or degree."
-        )
-    noise = nystrom.noise_of(kernel, norms_of(kernel, points))
-    factor = nystrom.factor(gram, rank, nystrom.share_of(noise, share))
-    matrix = factor.matrix.astype(points.dtype)
-    return Mapper(Nystrom(matrix), kernel, points)
+    def _mapper_of(
+        self, X: Any, kernel: Kernel, rng: np.random.Generator, share: float
+    ) -> Mapper:
+        """Nystrom features of the parameters.
+
+        Eigenvalues below that share of the largest are cut, and those that are
+        rounding.
+        """
+        rank = checked_rank(self, default=self.budget)
+        points = self._landmarks_of(X, rng)
+        gram = gram_of(kernel, points.astype(np.float64))
+        if not np.abs(gram).max() < largest_score(points):
+            raise ValueError(
+                "The kernel values of the landmarks overflow. Scale the features, for "
+                "example with StandardScaler, or choose a smaller gamma or degree."
+            )
+        noise = nystrom.noise_of(kernel, norms_of(kernel, points))
+        factor = nystrom.factor(gram, rank, nystrom.share_of(noise, share))
+        matrix = factor.matrix.astype(points.dtype)
+        return Mapper(Nystrom(matrix), kernel, points)

@@ -38,26 +38,65 @@ from typing import Any
 
 import numpy as np
 
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget import cover
 from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
-from onkel.estimators._averaging import window_of
-from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.estimators._base import Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._coverage import radius_of
-from onkel.estimators._parameters import one_of, system
+from onkel.estimators._coverage import Covering
+from onkel.estimators._groups import (
+    AnyKernel,
+    Averaged,
+    Ball,
+    MarginLoss,
+    Passes,
+    Refitted,
+    ResidualLoss,
+)
+from onkel.estimators._parameters import (
+    BOOLEAN,
+    NOT_NEGATIVE,
+    POSITIVE,
+    group,
+    one_of,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.estimators.bsgd import ball_of
-from onkel.losses import Loss
 
 # Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
 LEAST_ALIKE = 0.3
 
 
-class Covering(KernelEstimator):
-    """What classifier and regressor have in common: the cover."""
+@group
+class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
+    """What classifier and regressor share."""
+
+    coverage: str = parameter(
+        one_of({"sphere", "box", "grid"}),
+        default="sphere",
+        text='What a core covers. "sphere": points nearer than the radius. "box": '
+        "points whose features all differ by less than radius / sqrt(features). "
+        '"grid": its cell of a grid with side 2 radius / sqrt(features); found without '
+        "a search, sensible for up to 20 features.",
+    )
+    approx_beta: float = parameter(
+        NOT_NEGATIVE,
+        default=0.0,
+        text="Row t is kept as a centre of its own, instead of giving its update to a "
+        "core, with probability min(approx_beta / t^approx_rho, 1); 0 for never.",
+    )
+    approx_rho: float = parameter(
+        POSITIVE, default=1.0, text="Exponent of that probability."
+    )
+    paper_box: bool = parameter(
+        BOOLEAN,
+        default=False,
+        text="Whether boxes are twice as wide, as in the paper, whose cells then have "
+        "twice the diameter.",
+    )
 
     @property
     def n_cores_(self) -> int:
@@ -89,7 +128,7 @@ class Covering(KernelEstimator):
         return math.sqrt(-2.0 * math.expm1(-exponent))
 
     def _look_at(self, X: Any) -> None:
-        self.coverage_radius_ = radius_of(self, X)
+        self.coverage_radius_ = self._radius(X)
 
     def _take_statistics(self, like: Any) -> None:
         super()._take_statistics(like)
@@ -116,7 +155,7 @@ class Covering(KernelEstimator):
             )
         return learner, order
 
-    def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
+    def _recipe(self, n_rows: int | None) -> Recipe:
         if self.paper_box and self.coverage != "box":
             raise ValueError(
                 f'paper_box=True needs coverage="box", got coverage={self.coverage!r}'
@@ -131,19 +170,20 @@ class Covering(KernelEstimator):
             float(self.approx_rho),
             UNLIMITED if self.max_core is None else self.max_core,
         )
+        loss = self._loss()
         return Recipe(
             loss,
-            rates.pegasos(self.alpha, self.t0),
+            self._rate(),
             steps.gradient(),
             budget,
-            ball=ball_of(self),
-            window=window_of(self, n_rows),
+            ball=self._ball(loss),
+            window=self._window(n_rows),
             every_row=not self.lazy_core,
         )
 
 
-@system(loss=one_of(losses.MARGIN))
-class AVMClassifier(Covering, LossClassifier):
+@system
+class AVMClassifier(MarginLoss, AVM, LossClassifier):
     """Stochastic gradient descent on the cores of cells that cover the rows.
 
     Examples
@@ -157,71 +197,9 @@ class AVMClassifier(Covering, LossClassifier):
     (0.98, True)
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        coverage: str = "sphere",
-        coverage_radius: str | float = "auto",
-        approx_beta: float = 0.0,
-        approx_rho: float = 1.0,
-        max_core: int | None = None,
-        lazy_core: bool = True,
-        paper_box: bool = False,
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        refit: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.coverage = coverage
-        self.coverage_radius = coverage_radius
-        self.approx_beta = approx_beta
-        self.approx_rho = approx_rho
-        self.max_core = max_core
-        self.lazy_core = lazy_core
-        self.paper_box = paper_box
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.refit = refit
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(
-            losses.make(self.loss, smoothing=self.smoothing), n_rows
-        )
-
-
-@system(loss=one_of(losses.RESIDUAL))
-class AVMRegressor(Covering, WeightedRegressor):
+@system
+class AVMRegressor(ResidualLoss, AVM, WeightedRegressor):
     """Stochastic gradient descent on cores, for regression.
 
     Examples
@@ -235,61 +213,3 @@ class AVMRegressor(Covering, WeightedRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     1.0
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        coverage: str = "sphere",
-        coverage_radius: str | float = "auto",
-        approx_beta: float = 0.0,
-        approx_rho: float = 1.0,
-        max_core: int | None = None,
-        lazy_core: bool = True,
-        paper_box: bool = False,
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        refit: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.coverage = coverage
-        self.coverage_radius = coverage_radius
-        self.approx_beta = approx_beta
-        self.approx_rho = approx_rho
-        self.max_core = max_core
-        self.lazy_core = lazy_core
-        self.paper_box = paper_box
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.refit = refit
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(losses.make(self.loss, epsilon=self.epsilon), n_rows)

@@ -24,37 +24,65 @@ clip is applied to each coefficient, and to the newcomer. The newcomer takes the
 victim's slot. Several classes: norms of coefficient rows.
 """
 
-from typing import Any
-
 from onkel import losses, rates, steps
 from onkel.budget.sample import Uniform, Weighted
-from onkel.estimators._averaging import window_of
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import FROM_TWO, NOT_NEGATIVE, one_of, system
-from onkel.estimators._regressor import WeightedRegressor
-from onkel.losses import LIPSCHITZ, Loss
-
-
-def _recipe(estimator: Any, loss: Loss, n_rows: int | None) -> Recipe:
-    if estimator.alpha * estimator.eta0 > 0.5:
-        raise ValueError(
-            f"alpha * eta0 must be at most 1/2; got alpha={estimator.alpha}, "
-            f"eta0={estimator.eta0}"
-        )
-    kind = Uniform if estimator.sampling == "uniform" else Weighted
-    budget = kind(estimator.budget, float(estimator.max_coef * estimator.eta0))
-    rate = rates.constant(estimator.eta0, estimator.alpha)
-    window = window_of(estimator, n_rows)
-    return Recipe(loss, rate, steps.gradient(), budget, window=window)
-
-
-@system(
-    alpha=[NOT_NEGATIVE],
-    budget=[FROM_TWO],  # a single centre leaves no survivor to carry its expectation
-    loss=one_of(set(losses.MARGIN) & set(LIPSCHITZ)),
+from onkel.estimators._groups import (
+    AnyKernel,
+    AveragedExactly,
+    Budgeted,
+    ConstantSteps,
+    MarginLoss,
+    Passes,
+    ResidualLoss,
 )
-class BOGDClassifier(LossClassifier):
+from onkel.estimators._parameters import (
+    FROM_TWO,
+    POSITIVE,
+    group,
+    one_of,
+    parameter,
+    system,
+)
+from onkel.estimators._regressor import WeightedRegressor
+from onkel.losses import LIPSCHITZ
+
+
+@group
+class BOGD(
+    Budgeted, ConstantSteps, AveragedExactly, AnyKernel, Passes, KernelEstimator
+):
+    """What classifier and regressor share."""
+
+    # A single centre leaves no survivor to carry its expectation.
+    budget: int = parameter(FROM_TWO, default=500)
+    sampling: str = parameter(
+        one_of({"uniform", "weighted"}),
+        default="uniform",
+        text='"uniform" (BOGD) or "weighted" (BOGD++).',
+    )
+    max_coef: float = parameter(
+        POSITIVE,
+        default=4.0,
+        text="No coefficient may exceed max_coef * eta0.",
+    )
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        if self.alpha * self.eta0 > 0.5:
+            raise ValueError(
+                f"alpha * eta0 must be at most 1/2; got alpha={self.alpha}, "
+                f"eta0={self.eta0}"
+            )
+        kind = Uniform if self.sampling == "uniform" else Weighted
+        budget = kind(self.budget, float(self.max_coef * self.eta0))
+        rate = rates.constant(self.eta0, self.alpha)
+        window = self._window(n_rows)
+        return Recipe(self._loss(), rate, steps.gradient(), budget, window=window)
+
+
+@system
+class BOGDClassifier(MarginLoss, BOGD, LossClassifier):
     """Online gradient descent on a budget, with an unbiased random removal.
 
     Examples
@@ -68,64 +96,11 @@ class BOGDClassifier(LossClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        budget: int = 500,
-        sampling: str = "uniform",
-        max_coef: float = 4.0,
-        eta0: float = 0.5,
-        alpha: float = 0.0,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        average_exact: bool = False,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.sampling = sampling
-        self.max_coef = max_coef
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.average_exact = average_exact
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, smoothing=self.smoothing)
-        return _recipe(self, loss, n_rows)
+    loss: str = parameter(one_of(set(losses.MARGIN) & set(LIPSCHITZ)), default="hinge")
 
 
-@system(
-    alpha=[NOT_NEGATIVE],
-    budget=[FROM_TWO],  # a single centre leaves no survivor to carry its expectation
-    loss=one_of(set(losses.RESIDUAL) & set(LIPSCHITZ)),
-)
-class BOGDRegressor(WeightedRegressor):
+@system
+class BOGDRegressor(ResidualLoss, BOGD, WeightedRegressor):
     """Online gradient descent on a budget, for regression.
 
     Examples
@@ -140,51 +115,7 @@ class BOGDRegressor(WeightedRegressor):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        budget: int = 500,
-        sampling: str = "uniform",
-        max_coef: float = 4.0,
-        eta0: float = 0.5,
-        alpha: float = 0.0,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        average_exact: bool = False,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.sampling = sampling
-        self.max_coef = max_coef
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.average_exact = average_exact
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, epsilon=self.epsilon)
-        return _recipe(self, loss, n_rows)
+    loss: str = parameter(
+        one_of(set(losses.RESIDUAL) & set(LIPSCHITZ)),
+        default="epsilon_insensitive",
+    )

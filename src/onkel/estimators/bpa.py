@@ -30,23 +30,50 @@ from onkel.budget.grow import Grow
 from onkel.budget.inherit import Inherit
 from onkel.budget.share import Share
 from onkel.budget.substitute import Substitute
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import WeightedClassifier
-from onkel.estimators._parameters import FROM_ONE, system
+from onkel.estimators._groups import AnyKernel, Budgeted, Passes, Tube
+from onkel.estimators._parameters import (
+    FROM_ONE,
+    POSITIVE,
+    group,
+    one_of,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.losses import Loss
 
 STRATEGIES = {"s": Substitute, "nn": Share, "p": Inherit}
 
 
-def strategy_of(estimator: Any) -> Any:
-    """Strategy of a variant, or none at all."""
-    if estimator.budget is None:
-        return Grow()
-    return STRATEGIES[estimator.variant](estimator.budget)
+@group
+class BPA(Budgeted, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    variant: str = parameter(
+        one_of(STRATEGIES),
+        default="s",
+        text='Who stands in for the centre that leaves. "s": the newcomer. "nn": the '
+        "newcomer and the nearest neighbour of the one that leaves. "
+        '"p": all, at a cost of O(budget^2) per update.',
+    )
+    C: float = parameter(POSITIVE, default=1.0, text="Longest step.")
+    budget: Any = parameter(FROM_ONE, None, default=500)
+
+    def _strategy(self) -> Any:
+        """Strategy of the variant, or none at all."""
+        if self.budget is None:
+            return Grow()
+        return STRATEGIES[self.variant](self.budget)
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        step = steps.passive_aggressive(self.C)
+        return Recipe(self._loss(), rates.constant(), step, self._strategy())
 
 
-@system(budget=[FROM_ONE, None])
-class BPAClassifier(WeightedClassifier):
+@system
+class BPAClassifier(BPA, WeightedClassifier):
     """Passive-aggressive steps on a budget; others stand in for the one that leaves.
 
     Examples
@@ -60,50 +87,12 @@ class BPAClassifier(WeightedClassifier):
     0.97
     """
 
-    def __init__(
-        self,
-        *,
-        variant: str = "s",
-        C: float = 1.0,
-        budget: int | None = 500,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.variant = variant
-        self.C = C
-        self.budget = budget
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(
-            losses.make("hinge"),
-            rates.constant(),
-            steps.passive_aggressive(self.C),
-            strategy_of(self),
-        )
+    def _loss(self) -> Loss:
+        return losses.make("hinge")
 
 
-@system(budget=[FROM_ONE, None])
-class BPARegressor(WeightedRegressor):
+@system
+class BPARegressor(BPA, Tube, WeightedRegressor):
     """Passive-aggressive regression on a budget.
 
     Examples
@@ -118,43 +107,5 @@ class BPARegressor(WeightedRegressor):
     0.99
     """
 
-    def __init__(
-        self,
-        *,
-        variant: str = "s",
-        C: float = 1.0,
-        budget: int | None = 500,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.variant = variant
-        self.C = C
-        self.budget = budget
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(
-            losses.make("epsilon_insensitive", epsilon=self.epsilon),
-            rates.constant(),
-            steps.passive_aggressive(self.C),
-            strategy_of(self),
-        )
+    def _loss(self) -> Loss:
+        return losses.make("epsilon_insensitive", epsilon=self.epsilon)

@@ -38,8 +38,6 @@ the mean.
 import math
 from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
 from onkel import ascent, losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.remove import Remove
@@ -47,36 +45,49 @@ from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._dual import DualEstimator
-from onkel.estimators._parameters import FROM_ONE, TEXTS, one_of, system
+from onkel.estimators._groups import (
+    AnyKernel,
+    Blockwise,
+    Maintained,
+    Monitored,
+    Refitted,
+    Tube,
+)
+from onkel.estimators._parameters import (
+    FROM_ONE,
+    POSITIVE,
+    group,
+    one_of,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import BatchRegressor
-from onkel.estimators.bsgd import hard_budget
+from onkel.losses import Loss
 
 
-def recipe_of(estimator: Any, loss: losses.Loss) -> Recipe:
-    """Recipe of a dual system: its steps are its own, and nothing shrinks."""
-    budget = (
-        Bernoulli(UNLIMITED, math.inf, UNLIMITED, Remove())
-        if estimator.budget is None
-        else hard_budget(estimator)
+@group
+class BSCA(Maintained, Refitted, Monitored, AnyKernel, Blockwise, DualEstimator):
+    """What classifier and regressor share."""
+
+    C: float = parameter(
+        POSITIVE,
+        default=1.0,
+        text="Cap on the dual variables, as in a support vector machine.",
     )
-    return Recipe(loss, rates.constant(), steps.gradient(), budget)
+    budget: Any = parameter(FROM_ONE, None, default=500)
 
-
-OWN: dict[str, Any] = {
-    "budget": [FROM_ONE, None],
-    "average": [StrOptions({"suffix"}), None],
-    "texts": TEXTS
-    | {
-        "average": (
-            'Which model is the answer. "suffix": the mean of the iterates of the last '
-            "visits, as many as the budget. None: the last iterate."
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        # Its steps are its own, and nothing shrinks.
+        budget = (
+            Bernoulli(UNLIMITED, math.inf, UNLIMITED, Remove())
+            if self.budget is None
+            else self._hard_budget()
         )
-    },
-}
+        return Recipe(self._loss(), rates.constant(), steps.gradient(), budget)
 
 
-@system(loss=one_of(ascent.MARGIN), **OWN)
-class BSCAClassifier(BatchClassifier, DualEstimator):
+@system
+class BSCAClassifier(BSCA, BatchClassifier):
     """Support vector machine on a budget, by coordinate ascent in the dual.
 
     Examples
@@ -90,59 +101,16 @@ class BSCAClassifier(BatchClassifier, DualEstimator):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        C: float = 1.0,
-        budget: int | None = 500,
-        maintenance: str = "merge",
-        n_neighbors: int = 4,
-        victim: str = "residual",
-        selection: str = "permutation",
-        average: str | None = "suffix",
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        refit: bool = False,
-        monitor: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.budget = budget
-        self.maintenance = maintenance
-        self.n_neighbors = n_neighbors
-        self.victim = victim
-        self.selection = selection
-        self.average = average
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.refit = refit
-        self.monitor = monitor
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of(ascent.MARGIN), default="hinge", text="Name of the loss."
+    )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return recipe_of(self, losses.make(self.loss))
+    def _loss(self) -> Loss:
+        return losses.make(self.loss)
 
 
-@system(loss=one_of(ascent.RESIDUAL), **OWN)
-class BSCARegressor(BatchRegressor, DualEstimator):
+@system
+class BSCARegressor(BSCA, Tube, BatchRegressor):
     """Support vector regression, or kernel ridge, on a budget, in the dual.
 
     Examples
@@ -157,52 +125,11 @@ class BSCARegressor(BatchRegressor, DualEstimator):
     0.99
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        C: float = 1.0,
-        budget: int | None = 500,
-        maintenance: str = "merge",
-        n_neighbors: int = 4,
-        victim: str = "residual",
-        selection: str = "permutation",
-        average: str | None = "suffix",
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        refit: bool = False,
-        monitor: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.budget = budget
-        self.maintenance = maintenance
-        self.n_neighbors = n_neighbors
-        self.victim = victim
-        self.selection = selection
-        self.average = average
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.refit = refit
-        self.monitor = monitor
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of(ascent.RESIDUAL),
+        default="epsilon_insensitive",
+        text="Name of the loss.",
+    )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return recipe_of(self, losses.make(self.loss, epsilon=self.epsilon))
+    def _loss(self) -> Loss:
+        return losses.make(self.loss, epsilon=self.epsilon)

@@ -29,54 +29,47 @@ exact loss, among centres whose coefficients point the same way (see
 `onkel.budget.merge`).
 """
 
-import math
-from typing import Any
-
-from onkel import losses, rates, steps
-from onkel.budget import neighbors
+from onkel import steps
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.merge import Merge
-from onkel.budget.project import Project
-from onkel.budget.remove import Remove
-from onkel.engine.plan import UNLIMITED
-from onkel.estimators._averaging import window_of
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import one_of, system
+from onkel.estimators._groups import (
+    AnyKernel,
+    AveragedExactly,
+    Ball,
+    Maintained,
+    MarginLoss,
+    Monitored,
+    Passes,
+    Refitted,
+    ResidualLoss,
+)
+from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
 
 
-def ball_of(estimator: Any) -> bool:
-    """Whether a budgeted system projects on the ball."""
-    if estimator.ball == "auto":
-        return estimator.loss == "squared_error" and estimator.alpha <= 1.0
-    return bool(estimator.ball)
+class BudgetedSGD(
+    Maintained, Ball, AveragedExactly, AnyKernel, Passes, KernelEstimator
+):
+    """Stochastic gradient descent on a budget, whenever that is kept."""
+
+    def _budget(self, n_rows: int | None) -> Bernoulli:
+        return self._hard_budget()
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        loss = self._loss()
+        return Recipe(
+            loss,
+            self._rate(),
+            steps.gradient(),
+            self._budget(n_rows),
+            ball=self._ball(loss),
+            window=self._window(n_rows),
+        )
 
 
-def maintenance_of(estimator: Any) -> Any:
-    """Strategy that the parameters of an estimator name."""
-    if estimator.maintenance == "merge":
-        if estimator.kernel != "rbf":
-            raise ValueError(
-                'maintenance="merge" needs kernel="rbf", where a point between two '
-                f"centres can stand for both; got kernel={estimator.kernel!r}. Use "
-                'maintenance="projection_knn" instead.'
-            )
-        return Merge()
-    if estimator.maintenance == "projection":
-        return Project(estimator.victim == "residual")
-    if estimator.maintenance == "projection_knn":
-        return neighbors.make(estimator.n_neighbors)
-    return Remove()
-
-
-def hard_budget(estimator: Any) -> Bernoulli:
-    """Maintenance whenever the budget is exceeded."""
-    return Bernoulli(estimator.budget, math.inf, UNLIMITED, maintenance_of(estimator))
-
-
-@system(loss=one_of(losses.MARGIN))
-class BSGDClassifier(LossClassifier):
+@system
+class BSGDClassifier(MarginLoss, BudgetedSGD, Refitted, Monitored, LossClassifier):
     """Stochastic gradient descent on a hard budget.
 
     Examples
@@ -90,75 +83,9 @@ class BSGDClassifier(LossClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        budget: int = 500,
-        maintenance: str = "merge",
-        n_neighbors: int = 4,
-        victim: str = "residual",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        average_exact: bool = False,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        refit: bool = False,
-        monitor: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.maintenance = maintenance
-        self.n_neighbors = n_neighbors
-        self.victim = victim
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.average_exact = average_exact
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.refit = refit
-        self.monitor = monitor
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, smoothing=self.smoothing)
-        return Recipe(
-            loss,
-            rates.pegasos(self.alpha, self.t0),
-            steps.gradient(),
-            hard_budget(self),
-            ball=ball_of(self),
-            window=window_of(self, n_rows),
-        )
-
-
-@system(loss=one_of(losses.RESIDUAL))
-class BSGDRegressor(WeightedRegressor):
+@system
+class BSGDRegressor(ResidualLoss, BudgetedSGD, Refitted, Monitored, WeightedRegressor):
     """Stochastic gradient descent on a hard budget, for regression.
 
     Examples
@@ -172,67 +99,3 @@ class BSGDRegressor(WeightedRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.9
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        budget: int = 500,
-        maintenance: str = "merge",
-        n_neighbors: int = 4,
-        victim: str = "residual",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        average_exact: bool = False,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        refit: bool = False,
-        monitor: bool = False,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.maintenance = maintenance
-        self.n_neighbors = n_neighbors
-        self.victim = victim
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.average_exact = average_exact
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.refit = refit
-        self.monitor = monitor
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, epsilon=self.epsilon)
-        return Recipe(
-            loss,
-            rates.pegasos(self.alpha, self.t0),
-            steps.gradient(),
-            hard_budget(self),
-            ball=ball_of(self),
-            window=window_of(self, n_rows),
-        )

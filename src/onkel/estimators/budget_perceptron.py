@@ -13,17 +13,16 @@ Deviations: the newcomer competes for deletion like every other centre, and ties
 the oldest. Several classes: the Crammer-Singer margin without the centre's own share.
 """
 
-from typing import Any
-
 from onkel import losses, rates, steps
 from onkel.budget.redundant import Redundant
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import OnlineClassifier
-from onkel.estimators._parameters import system
+from onkel.estimators._groups import AnyKernel, Budgeted, Passes
+from onkel.estimators._parameters import NOT_NEGATIVE, parameter, system
 
 
-@system()
-class BudgetPerceptronClassifier(OnlineClassifier):
+@system
+class BudgetPerceptronClassifier(Budgeted, AnyKernel, Passes, OnlineClassifier):
     """Perceptron that drops the centre it needs least.
 
     Examples
@@ -37,34 +36,11 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        margin: float = 0.0,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.margin = margin
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    margin: float = parameter(
+        NOT_NEGATIVE,
+        default=0.0,
+        text="A row with margin up to this is a mistake.",
+    )
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         loss = losses.make("perceptron", margin=self.margin)

@@ -27,39 +27,52 @@ no ball for squared_error. The average's share of a centre moves to the features
 it, so there is no average_exact.
 """
 
-from typing import Any
-
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget import spill
-from onkel.estimators._averaging import window_of
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._features import EXPLICIT, SAYINGS, Featured
-from onkel.estimators._parameters import one_of, system
+from onkel.estimators._features import Featured
+from onkel.estimators._groups import (
+    Averaged,
+    Budgeted,
+    MarginLoss,
+    Passes,
+    Pegasos,
+    ResidualLoss,
+)
+from onkel.estimators._parameters import FROM_ONE, group, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.losses import Loss
 
 
-class Spilling(Featured):
-    """What classifier and regressor have in common."""
+@group
+class DualSGD(Budgeted, Pegasos, Averaged, Passes, Featured):
+    """What classifier and regressor share."""
 
-    def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
+    budget: int = 100
+    merge_size: int = parameter(
+        FROM_ONE,
+        default=20,
+        text="Centres that move to the features when the budget is exceeded.",
+    )
+    n_components: int = 400
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
         if self.merge_size > self.budget:
             raise ValueError(
                 "merge_size must be at most budget, got "
                 f"merge_size={self.merge_size}, budget={self.budget}"
             )
         return Recipe(
-            loss,
-            rates.pegasos(self.alpha, self.t0),
+            self._loss(),
+            self._rate(),
             steps.gradient(),
             spill.make(self.budget, self.merge_size),
-            window=window_of(self, n_rows),
+            window=self._window(n_rows),
         )
 
 
-@system(SAYINGS, kernel=one_of(EXPLICIT), loss=one_of(losses.MARGIN))
-class DualSGDClassifier(Spilling, LossClassifier):
+@system
+class DualSGDClassifier(MarginLoss, DualSGD, LossClassifier):
     """Stochastic gradient descent on a budget, whose overflow moves to random features.
 
     Examples
@@ -73,57 +86,9 @@ class DualSGDClassifier(Spilling, LossClassifier):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        budget: int = 100,
-        merge_size: int = 20,
-        n_components: int = 400,
-        features: str = "fourier",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.merge_size = merge_size
-        self.n_components = n_components
-        self.features = features
-        self.alpha = alpha
-        self.t0 = t0
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(
-            losses.make(self.loss, smoothing=self.smoothing), n_rows
-        )
-
-
-@system(SAYINGS, kernel=one_of(EXPLICIT), loss=one_of(losses.RESIDUAL))
-class DualSGDRegressor(Spilling, WeightedRegressor):
+@system
+class DualSGDRegressor(ResidualLoss, DualSGD, WeightedRegressor):
     """Stochastic gradient descent on a budget and random features, for regression.
 
     Examples
@@ -137,47 +102,3 @@ class DualSGDRegressor(Spilling, WeightedRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        budget: int = 100,
-        merge_size: int = 20,
-        n_components: int = 400,
-        features: str = "fourier",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.merge_size = merge_size
-        self.n_components = n_components
-        self.features = features
-        self.alpha = alpha
-        self.t0 = t0
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(losses.make(self.loss, epsilon=self.epsilon), n_rows)

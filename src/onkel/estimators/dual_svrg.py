@@ -48,32 +48,75 @@ from onkel.engine.plan import UNLIMITED
 from onkel.engine.svrg import Memory, ReducedPlan
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._coverage import radius_of
-from onkel.estimators._features import EXPLICIT, SAYINGS, Featured
-from onkel.estimators._parameters import POSITIVE, one_of, system
+from onkel.estimators._coverage import Covering
+from onkel.estimators._features import Featured
+from onkel.estimators._groups import Budgeted, MarginLoss, Passes, Regularised
+from onkel.estimators._parameters import (
+    BOOLEAN,
+    FROM_ONE,
+    POSITIVE,
+    UP_TO_A_MILLION,
+    group,
+    one_of,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.kernels import Kernel
 from onkel.losses import Loss
 
-STEP = "Step size; None for 1/(76 M), M being the smoothness of the loss."
-CORES = (
-    "Most centres of the coverage oracle; further rows move to the features. None for "
-    "no limit."
-)
-LAZY = (
-    "Whether only rows with an update may become centres of the coverage oracle; False "
-    "for all, as in the paper."
-)
-OWN = {**SAYINGS, "eta0": STEP, "max_core": CORES, "lazy_core": LAZY}
 
+@group
+class DualSVRG(Budgeted, Regularised, Passes, Covering, Featured):
+    """What classifier and regressor share."""
 
-class Reduced(Featured):
-    """What classifier and regressor have in common."""
+    oracle: str = parameter(
+        one_of({"budget", "coverage", "always_move"}),
+        default="budget",
+        text='Which rows become centres. "budget": the first `budget`. "coverage": '
+        'those that no centre covers. "always_move": none. All others move to the '
+        "features.",
+    )
+    budget: int = 100
+    max_core: int | None = parameter(
+        default=None,
+        text="Most centres of the coverage oracle; further rows move to the features. "
+        "None for no limit.",
+    )
+    lazy_core: bool = parameter(
+        default=True,
+        text="Whether only rows with an update may become centres of the coverage "
+        "oracle; False for all, as in the paper.",
+    )
+    n_components: int = 400
+    memory_size: int = parameter(
+        UP_TO_A_MILLION,
+        default=100,
+        text="Rows of the recent past whose mean gradient steadies the steps. Steps "
+        "cost the same for any number; each checkpoint visits all of them.",
+    )
+    snapshot_period: int = parameter(
+        FROM_ONE,
+        default=100,
+        text="Rows between two checkpoints, at which the mean of the models since the "
+        "last is taken.",
+    )
+    reset: bool = parameter(
+        BOOLEAN,
+        default=True,
+        text="Whether the model goes back to that mean at a checkpoint.",
+    )
+    eta0: float | None = parameter(
+        POSITIVE,
+        None,
+        default=None,
+        text="Step size; None for 1/(76 M), M being the smoothness of the loss.",
+    )
 
     def _look_at(self, X: Any) -> None:
         self.coverage_radius_ = 0.0
         if self.oracle == "coverage":
-            self.coverage_radius_ = radius_of(self, X)
+            self.coverage_radius_ = self._radius(X)
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
         remembered, memory = len(like.budget.entries), int(self.memory_size)
@@ -98,7 +141,8 @@ class Reduced(Featured):
         limit = self.budget if self.oracle == "budget" else 0
         return svrg.make(limit, 0.0, False, size)
 
-    def _recipe_with(self, loss: Loss) -> Recipe:
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        loss = self._loss()
         smoothness = losses.smoothness(loss)
         self.eta0_ = 1.0 / (76.0 * smoothness) if self.eta0 is None else self.eta0
         rate = rates.constant(self.eta0_, self.alpha)
@@ -109,13 +153,8 @@ class Reduced(Featured):
         return ReducedPlan(kernel, recipe.loss, recipe.rate, False, period, self.reset)
 
 
-@system(
-    OWN,
-    eta0=[POSITIVE, None],
-    kernel=one_of(EXPLICIT),
-    loss=one_of(losses.SMOOTH_MARGIN),
-)
-class DualSVRGClassifier(Reduced, LossClassifier):
+@system
+class DualSVRGClassifier(MarginLoss, DualSVRG, LossClassifier):
     """Variance-reduced stochastic gradient descent in two spaces.
 
     Examples
@@ -129,68 +168,11 @@ class DualSVRGClassifier(Reduced, LossClassifier):
     0.99
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "smooth_hinge",
-        oracle: str = "budget",
-        budget: int = 100,
-        coverage_radius: str | float = "auto",
-        max_core: int | None = None,
-        lazy_core: bool = True,
-        n_components: int = 400,
-        features: str = "fourier",
-        memory_size: int = 100,
-        snapshot_period: int = 100,
-        reset: bool = True,
-        eta0: float | None = None,
-        alpha: float = 1e-4,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.oracle = oracle
-        self.budget = budget
-        self.coverage_radius = coverage_radius
-        self.max_core = max_core
-        self.lazy_core = lazy_core
-        self.n_components = n_components
-        self.features = features
-        self.memory_size = memory_size
-        self.snapshot_period = snapshot_period
-        self.reset = reset
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(losses.make(self.loss, smoothing=self.smoothing))
+    loss: str = parameter(one_of(losses.SMOOTH_MARGIN), default="smooth_hinge")
 
 
-@system(
-    OWN,
-    eta0=[POSITIVE, None],
-    kernel=one_of(EXPLICIT),
-    loss=one_of(losses.SMOOTH_RESIDUAL),
-)
-class DualSVRGRegressor(Reduced, WeightedRegressor):
+@system
+class DualSVRGRegressor(DualSVRG, WeightedRegressor):
     """Variance-reduced stochastic gradient descent in two spaces, for regression.
 
     Examples
@@ -205,55 +187,14 @@ class DualSVRGRegressor(Reduced, WeightedRegressor):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "squared_error",
-        oracle: str = "budget",
-        budget: int = 100,
-        coverage_radius: str | float = "auto",
-        max_core: int | None = None,
-        lazy_core: bool = True,
-        n_components: int = 400,
-        features: str = "fourier",
-        memory_size: int = 100,
-        snapshot_period: int = 100,
-        reset: bool = True,
-        eta0: float | None = None,
-        alpha: float = 1e-4,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.oracle = oracle
-        self.budget = budget
-        self.coverage_radius = coverage_radius
-        self.max_core = max_core
-        self.lazy_core = lazy_core
-        self.n_components = n_components
-        self.features = features
-        self.memory_size = memory_size
-        self.snapshot_period = snapshot_period
-        self.reset = reset
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of(losses.SMOOTH_RESIDUAL),
+        default="squared_error",
+        text="Name of the loss.",
+    )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(losses.make(self.loss))
+    def _loss(self) -> Loss:
+        return losses.make(self.loss)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,18 +19,27 @@ classes: sig and mu are those of the true class of the centre that leaves. Regre
 step of eta0 if |y - f| > epsilon, mu = |f'(x_r)|) is the heuristic of LSOKL.
 """
 
-from typing import Any
+from sklearn.base import is_regressor
 
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget import forget
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
+from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
 
 
-@system()
-class ForgetronClassifier(OnlineClassifier):
+class Forgetron(Budgeted, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        budget = forget.make(self.budget, unsigned=is_regressor(self))
+        return Recipe(self._loss(), self._rate(), steps.gradient(), budget)
+
+
+@system
+class ForgetronClassifier(Mistakes, Forgetron, OnlineClassifier):
     """Perceptron that shrinks its coefficients and forgets the oldest centre.
 
     Examples
@@ -44,41 +53,9 @@ class ForgetronClassifier(OnlineClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("perceptron")
-        budget = forget.make(self.budget, unsigned=False)
-        return Recipe(loss, rates.constant(), steps.gradient(), budget)
-
-
-@system()
-class ForgetronRegressor(OnlineRegressor):
+@system
+class ForgetronRegressor(FixedSteps, Forgetron, OnlineRegressor):
     """Fixed steps; coefficients shrink and the oldest centre leaves.
 
     Examples
@@ -92,39 +69,3 @@ class ForgetronRegressor(OnlineRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.92
     """
-
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        epsilon: float = 0.1,
-        eta0: float = 0.5,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.epsilon = epsilon
-        self.eta0 = eta0
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("epsilon_insensitive", epsilon=self.epsilon)
-        budget = forget.make(self.budget, unsigned=True)
-        return Recipe(loss, rates.constant(self.eta0), steps.gradient(), budget)

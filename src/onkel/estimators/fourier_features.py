@@ -14,24 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
 from onkel.estimators._checks import CheckedEstimator
-from onkel.estimators._features import WIDTH, checked_width, drawn
-from onkel.estimators._parameters import TEXTS, one_of, system
+from onkel.estimators._features import FourierMap, checked_width, drawn
+from onkel.estimators._groups import Seeded
+from onkel.estimators._parameters import one_of, parameter, system
 from onkel.features.fourier import Fourier
 
-SAYINGS = {
-    **TEXTS,
-    "gamma": WIDTH,
-    "kernel": "rbf exp(-gamma |x-z|^2), or laplacian exp(-gamma |x-z|_1).",
-    "n_components": (
-        "Number of features, half of them cosines and half sines: an even number."
-    ),
-    "random_state": "Seed of the frequencies.",
-}
 
-
-@system(SAYINGS, kernel=one_of(("rbf", "laplacian")))
+@system
 class FourierFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator
+    FourierMap,
+    Seeded,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    CheckedEstimator,
 ):
     """Features whose dot products approximate a kernel.
 
@@ -47,22 +42,17 @@ class FourierFeatures(
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 1000,
-        features: str = "fourier",
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.features = features
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    kernel: str = parameter(
+        one_of({"rbf", "laplacian"}),
+        default="rbf",
+        text="rbf exp(-gamma |x-z|^2), or laplacian exp(-gamma |x-z|_1).",
+    )
+    gamma: str | float = parameter(
+        default="scale",
+        text='Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 '
+        "over the median squared distance.",
+    )
+    random_state: Any = parameter(default=None, text="Seed of the frequencies.")
 
     @property
     def frequencies_(self) -> np.ndarray:

@@ -32,18 +32,17 @@ changes, the fixed learner has the weight.
 
 import warnings
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onkel import losses
 from onkel.engine.learner import Learner
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier, weights_of_rows
+from onkel.estimators._groups import Tube
 from onkel.estimators._machine import KernelMachine
-from onkel.estimators._parameters import FROM_ONE, POSITIVE, TEXTS, one_of, system
+from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.losses import Loss
@@ -58,59 +57,6 @@ ENOUGH = 5
 RARE = 0.05
 # Largest log-odds that a stream mixes: margins are far smaller than those of rare rows.
 LARGEST_LOG_ODDS = 8.0
-# Beyond this nothing is left of the regulariser.
-LARGEST_C = 1e10
-AUTO = StrOptions({"auto"})
-OWN: dict[str, Any] = {
-    "budget": [AUTO, FROM_ONE],
-    "gamma": [AUTO, POSITIVE],
-    "C": [AUTO, Interval(Real, 0, LARGEST_C, closed="right")],
-    "scale": ["boolean"],
-    "adapt": ["boolean"],
-    "time_limit": [POSITIVE, None],
-    "texts": TEXTS
-    | {
-        "budget": (
-            'Centres of the model. "auto": doubled until the error on rows held out '
-            "stops falling, there are 4,000, or time_limit comes near."
-        ),
-        "gamma": 'Kernel coefficient, for scaled features. "auto": found.',
-        "C": 'Weight of the losses against the regulariser. "auto": found.',
-        "loss": "Name of the loss.",
-        "memory_size": "Rows of the recent past to which a stream is fitted anew.",
-        "scale": (
-            "Whether to scale the features: dense ones to mean 0 and variance 1, "
-            "sparse ones by their maximum."
-        ),
-        "adapt": (
-            "Whether centres move and features get weights (relevance_) where that "
-            "helps on rows held out, of 6,000 rows or more; with fewer than twenty "
-            "rows for each centre only the weights, found with fewer centres."
-        ),
-        "time_limit": (
-            "Seconds that fit may take, after its code is compiled; a warning says "
-            "what was left out for that. None for no limit; with one the model depends "
-            "on the clock. A limit too short for any model is exceeded."
-        ),
-        "scoring": (
-            "Name of the scoring, one of scikit-learn's, by which rows held out judge "
-            "gamma, C, the centres and the budget, and which `held_out_score_` is. "
-            "None: mistakes, or squared errors, by the weights of the rows."
-        ),
-        "verbose": "Whether to print what was found on the way.",
-    },
-}
-
-OWN_OF_CLASSES = OWN | {
-    "texts": OWN["texts"]
-    | {
-        "loss": (
-            'Name of the loss. "auto": in fit, log_loss if there are two classes and '
-            "one has less than 5 % of the weight; otherwise squared_hinge. `loss_` "
-            "says which."
-        ),
-    },
-}
 
 
 def merged(
@@ -134,11 +80,7 @@ def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
     return 0.0 < min(share, 1.0 - share) < RARE
 
 
-@system(
-    loss=one_of(("auto", "squared_hinge", "log_loss")),
-    scoring=[StrOptions(set(OF_CLASSES)), None],
-    **OWN_OF_CLASSES,
-)
+@system
 class KernelClassifier(KernelMachine, LossClassifier):
     """Kernel machine on a budget that finds its parameters itself.
 
@@ -157,38 +99,14 @@ class KernelClassifier(KernelMachine, LossClassifier):
     (0.99, 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int | str = 500,
-        loss: str = "auto",
-        gamma: float | str = "auto",
-        C: float | str = "auto",
-        scale: bool = True,
-        adapt: bool = True,
-        class_weight: dict | str | None = None,
-        memory_size: int = 10_000,
-        time_limit: float | None = None,
-        scoring: str | None = None,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.loss = loss
-        self.gamma = gamma
-        self.C = C
-        self.scale = scale
-        self.adapt = adapt
-        self.class_weight = class_weight
-        self.memory_size = memory_size
-        self.time_limit = time_limit
-        self.scoring = scoring
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of({"auto", "squared_hinge", "log_loss"}),
+        default="auto",
+        text='Name of the loss. "auto": in fit, log_loss if there are two classes and '
+        "one has less than 5 % of the weight; otherwise squared_hinge. `loss_` says "
+        "which.",
+    )
+    scoring: str | None = parameter(one_of(OF_CLASSES), None, default=None)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, calibrated on rows held out.
@@ -320,12 +238,8 @@ class KernelClassifier(KernelMachine, LossClassifier):
         return scores
 
 
-@system(
-    loss=one_of(("squared_error", "epsilon_insensitive")),
-    scoring=[StrOptions(set(OF_VALUES)), None],
-    **OWN,
-)
-class KernelRegressor(KernelMachine, WeightedRegressor):
+@system
+class KernelRegressor(KernelMachine, Tube, WeightedRegressor):
     """Kernel machine on a budget for numbers, which finds its parameters itself.
 
     Examples
@@ -341,38 +255,12 @@ class KernelRegressor(KernelMachine, WeightedRegressor):
 
     is_regression = True
 
-    def __init__(
-        self,
-        *,
-        budget: int | str = 500,
-        loss: str = "squared_error",
-        epsilon: float = 0.1,
-        gamma: float | str = "auto",
-        C: float | str = "auto",
-        scale: bool = True,
-        adapt: bool = True,
-        memory_size: int = 10_000,
-        time_limit: float | None = None,
-        scoring: str | None = None,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.loss = loss
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.C = C
-        self.scale = scale
-        self.adapt = adapt
-        self.memory_size = memory_size
-        self.time_limit = time_limit
-        self.scoring = scoring
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of({"squared_error", "epsilon_insensitive"}),
+        default="squared_error",
+        text="Name of the loss.",
+    )
+    scoring: str | None = parameter(one_of(OF_VALUES), None, default=None)
 
     def _smooth_loss(self) -> Loss:
         if self.loss == "squared_error":

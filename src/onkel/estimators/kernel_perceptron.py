@@ -13,18 +13,24 @@ f <- f + eta0 sign(y - f) k(x, .).
 Deviations: the regression form is that of the LSOKL toolbox, not of a paper.
 """
 
-from typing import Any
-
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget.grow import Grow
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
+from onkel.estimators._groups import AnyKernel, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
 
 
-@system()
-class KernelPerceptronClassifier(OnlineClassifier):
+class KernelPerceptron(AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return Recipe(self._loss(), self._rate(), steps.gradient(), Grow())
+
+
+@system
+class KernelPerceptronClassifier(Mistakes, KernelPerceptron, OnlineClassifier):
     """Perceptron in the space of a kernel, without a budget.
 
     Examples
@@ -38,38 +44,9 @@ class KernelPerceptronClassifier(OnlineClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("perceptron")
-        return Recipe(loss, rates.constant(), steps.gradient(), Grow())
-
-
-@system()
-class KernelPerceptronRegressor(OnlineRegressor):
+@system
+class KernelPerceptronRegressor(FixedSteps, KernelPerceptron, OnlineRegressor):
     """Fixed steps towards targets missed by more than epsilon, without a budget.
 
     Examples
@@ -83,36 +60,3 @@ class KernelPerceptronRegressor(OnlineRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
     """
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.1,
-        eta0: float = 0.5,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.eta0 = eta0
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("epsilon_insensitive", epsilon=self.epsilon)
-        return Recipe(loss, rates.constant(self.eta0), steps.gradient(), Grow())

@@ -18,19 +18,38 @@ pass becomes a centre again. The first steps are as violent as 1/alpha; t0 tames
 and for squared_error they may overflow without it.
 """
 
-from typing import Any
-
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget.grow import Grow
-from onkel.estimators._averaging import window_of
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._parameters import one_of, system
+from onkel.estimators._groups import (
+    AnyKernel,
+    Averaged,
+    Ball,
+    MarginLoss,
+    Passes,
+    ResidualLoss,
+)
+from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
 
 
-@system(loss=one_of(losses.MARGIN))
-class KernelSGDClassifier(LossClassifier):
+class KernelSGD(Ball, Averaged, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return Recipe(
+            self._loss(),
+            self._rate(),
+            steps.gradient(),
+            Grow(),
+            ball=self.ball is True,
+            window=self._window(n_rows),
+        )
+
+
+@system
+class KernelSGDClassifier(MarginLoss, KernelSGD, LossClassifier):
     """Stochastic gradient descent in the space of a kernel, without a budget.
 
     Examples
@@ -44,61 +63,9 @@ class KernelSGDClassifier(LossClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, smoothing=self.smoothing)
-        return Recipe(
-            loss,
-            rates.pegasos(self.alpha, self.t0),
-            steps.gradient(),
-            Grow(),
-            ball=self.ball is True,
-            window=window_of(self, n_rows),
-        )
-
-
-@system(loss=one_of(losses.RESIDUAL))
-class KernelSGDRegressor(WeightedRegressor):
+@system
+class KernelSGDRegressor(ResidualLoss, KernelSGD, WeightedRegressor):
     """Stochastic gradient descent for regression, without a budget.
 
     Examples
@@ -112,53 +79,3 @@ class KernelSGDRegressor(WeightedRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.97
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        alpha: float = 1e-4,
-        t0: float = 0.0,
-        ball: str | bool = "auto",
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.t0 = t0
-        self.ball = ball
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make(self.loss, epsilon=self.epsilon)
-        return Recipe(
-            loss,
-            rates.pegasos(self.alpha, self.t0),
-            steps.gradient(),
-            Grow(),
-            ball=self.ball is True,
-            window=window_of(self, n_rows),
-        )

@@ -39,8 +39,9 @@ from onkel.budget.grow import Grow
 from onkel.engine.learner import Learner
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import BatchClassifier
-from onkel.estimators._nystrom import mapper_of
-from onkel.estimators._parameters import POSITIVE, TEXTS, one_of, system
+from onkel.estimators._groups import AnyKernel, Talkative, Tube
+from onkel.estimators._nystrom import Landmarks
+from onkel.estimators._parameters import POSITIVE, group, one_of, parameter, system
 from onkel.estimators._regressor import BatchRegressor
 
 # Share of the largest eigenvalue below which one is cut.
@@ -48,20 +49,31 @@ SMALLEST_SHARE = 1e-5
 # Share of the largest weight that stands for none.
 SMALLEST_WEIGHT = 1e-100
 # Passes that LIBLINEAR can count.
-PASSES = [Interval(Integral, 1, 2**31 - 1, closed="both")]
-SAYINGS = {
-    **TEXTS,
-    "C": "Weight of the losses, whose sum it multiplies.",
-    "budget": "Number of landmarks; all rows if there are fewer.",
-    "rank": "Largest number of features, at most the budget; None for the budget.",
-    "max_iter": "Most passes of the solver over the data.",
-    "tol": "The solver stops when the dual is solved to this precision.",
-    "random_state": "Seed of the landmarks and of the solver.",
-}
+MOST_PASSES = 2**31 - 1
 
 
-class LowRank(KernelEstimator):
-    """What classifier and regressor have in common: features, then a linear problem."""
+@group
+class LLSVM(Landmarks, AnyKernel, Talkative, KernelEstimator):
+    """What classifier and regressor share: features, then a linear problem."""
+
+    C: float = parameter(
+        POSITIVE,
+        default=1.0,
+        text="Weight of the losses, whose sum it multiplies.",
+    )
+    max_iter: int = parameter(
+        Interval(Integral, 1, MOST_PASSES, closed="both"),
+        default=1000,
+        text="Most passes of the solver over the data.",
+    )
+    tol: float = parameter(
+        POSITIVE,
+        default=1e-3,
+        text="The solver stops when the dual is solved to this precision.",
+    )
+    random_state: Any = parameter(
+        default=None, text="Seed of the landmarks and of the solver."
+    )
 
     @abstractmethod
     def _solver(self, **options: Any) -> Any:
@@ -77,7 +89,7 @@ class LowRank(KernelEstimator):
         plan = self._plan(kernel, recipe)
         # Last, because it may draw from the user's generator.
         order, draws, features = self._seeds()
-        mapper = mapper_of(self, X, kernel, features, SMALLEST_SHARE)
+        mapper = self._mapper_of(X, kernel, features, SMALLEST_SHARE)
         solver = self._solver(
             C=self.C,
             fit_intercept=False,
@@ -107,13 +119,8 @@ class LowRank(KernelEstimator):
         raise AttributeError(f"{type(self).__name__} predicts no row before it learns")
 
 
-@system(
-    SAYINGS,
-    loss=one_of(("hinge", "squared_hinge")),
-    max_iter=PASSES,
-    tol=[POSITIVE],
-)
-class LLSVMClassifier(LowRank, BatchClassifier):
+@system
+class LLSVMClassifier(LLSVM, BatchClassifier):
     """Linear support vector machine on the Nystrom features of landmarks.
 
     Examples
@@ -127,40 +134,11 @@ class LLSVMClassifier(LowRank, BatchClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        C: float = 1.0,
-        budget: int = 500,
-        rank: int | None = None,
-        landmarks: str = "kmeans",
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.budget = budget
-        self.rank = rank
-        self.landmarks = landmarks
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: str = parameter(
+        one_of({"hinge", "squared_hinge"}),
+        default="hinge",
+        text="Name of the loss.",
+    )
 
     def _solver(self, **options: Any) -> Any:
         if self.loss == "squared_hinge":  # LIBLINEAR's has no 1/2
@@ -170,8 +148,8 @@ class LLSVMClassifier(LowRank, BatchClassifier):
         return LinearSVC(loss=self.loss, dual=True, **options)
 
 
-@system(SAYINGS, max_iter=PASSES, tol=[POSITIVE])
-class LLSVMRegressor(LowRank, BatchRegressor):
+@system
+class LLSVMRegressor(LLSVM, Tube, BatchRegressor):
     """Linear support vector regression on the Nystrom features of landmarks.
 
     Examples
@@ -185,39 +163,6 @@ class LLSVMRegressor(LowRank, BatchRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
     """
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        budget: int = 500,
-        rank: int | None = None,
-        landmarks: str = "kmeans",
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.budget = budget
-        self.rank = rank
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _solver(self, **options: Any) -> Any:
         from sklearn.svm import LinearSVR  # slow to import

@@ -35,24 +35,38 @@ from typing import Any
 
 import numpy as np
 
-from onkel import losses, steps
+from onkel import steps
 from onkel.budget import landmarks
 from onkel.engine.learner import Learner
-from onkel.estimators._averaging import window_of
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
+from onkel.estimators._groups import (
+    AnyKernel,
+    Averaged,
+    Budgeted,
+    MarginLoss,
+    Passes,
+    ResidualLoss,
+    Steps,
+)
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._nystrom import checked_rank
-from onkel.estimators._parameters import NOT_NEGATIVE, one_of, system
+from onkel.estimators._parameters import FROM_ONE, group, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.estimators.ogd import constant_rate
 from onkel.features.nystrom import Nystrom
-from onkel.losses import Loss
 
 
-class TwoPhased(KernelEstimator):
-    """What classifier and regressor have in common."""
+@group
+class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    rank: int | None = parameter(
+        FROM_ONE,
+        None,
+        default=None,
+        text="Number of Nystrom features, at most the budget; None for a fifth of it.",
+    )
 
     @property
     def phase_(self) -> int:
@@ -64,14 +78,14 @@ class TwoPhased(KernelEstimator):
         """Coefficients of the features, shape (outputs, rank); none in phase 1."""
         return self._fitted().weights
 
-    def _recipe_with(self, loss: Loss, n_rows: int | None) -> Recipe:
+    def _recipe(self, n_rows: int | None) -> Recipe:
         rank = checked_rank(self, default=max(1, self.budget // 5))
         return Recipe(
-            loss,
-            constant_rate(self),
+            self._loss(),
+            self._rate(),
             steps.gradient(),
             landmarks.make(self.budget, rank),
-            window=window_of(self, n_rows),
+            window=self._window(n_rows),
         )
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
@@ -98,8 +112,8 @@ class TwoPhased(KernelEstimator):
             )
 
 
-@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.MARGIN))
-class NOGDClassifier(TwoPhased, LossClassifier):
+@system
+class NOGDClassifier(MarginLoss, NOGD, LossClassifier):
     """Online gradient descent on Nystrom features of the first support vectors.
 
     Examples
@@ -113,61 +127,9 @@ class NOGDClassifier(TwoPhased, LossClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        budget: int = 500,
-        rank: int | None = None,
-        eta0: float = 0.5,
-        alpha: float = 0.0,
-        learning_rate: str = "constant",
-        power_t: float = 0.5,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        smoothing: float = 0.5,
-        class_weight: dict | str | None = None,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.rank = rank
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.learning_rate = learning_rate
-        self.power_t = power_t
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(
-            losses.make(self.loss, smoothing=self.smoothing), n_rows
-        )
-
-
-@system(alpha=[NOT_NEGATIVE], loss=one_of(losses.RESIDUAL))
-class NOGDRegressor(TwoPhased, WeightedRegressor):
+@system
+class NOGDRegressor(ResidualLoss, NOGD, WeightedRegressor):
     """Online gradient descent on Nystrom features, for regression.
 
     Examples
@@ -181,51 +143,3 @@ class NOGDRegressor(TwoPhased, WeightedRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str = "epsilon_insensitive",
-        budget: int = 500,
-        rank: int | None = None,
-        eta0: float = 0.5,
-        alpha: float = 0.0,
-        learning_rate: str = "constant",
-        power_t: float = 0.5,
-        average: str | None = None,
-        suffix_fraction: float = 0.5,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.budget = budget
-        self.rank = rank
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.learning_rate = learning_rate
-        self.power_t = power_t
-        self.average = average
-        self.suffix_fraction = suffix_fraction
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return self._recipe_with(losses.make(self.loss, epsilon=self.epsilon), n_rows)

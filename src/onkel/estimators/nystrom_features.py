@@ -15,23 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
 from onkel.estimators._checks import CheckedEstimator
-from onkel.estimators._features import WIDTH
-from onkel.estimators._nystrom import checked_rank, mapper_of
-from onkel.estimators._parameters import TEXTS, system
+from onkel.estimators._groups import Seeded
+from onkel.estimators._nystrom import Landmarks, checked_rank
+from onkel.estimators._parameters import parameter, system
 from onkel.features.nystrom import SMALLEST_SHARE, Nystrom
 
-SAYINGS = {
-    **TEXTS,
-    "budget": "Number of landmarks; all rows if there are fewer.",
-    "gamma": WIDTH,
-    "random_state": "Seed of the landmarks.",
-    "rank": "Largest number of features, at most the budget; None for the budget.",
-}
 
-
-@system(SAYINGS)
+@system
 class NystromFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator
+    Landmarks,
+    Seeded,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    CheckedEstimator,
 ):
     """Features whose dot products approximate a kernel, from landmarks.
 
@@ -47,28 +43,12 @@ class NystromFeatures(
     True
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        rank: int | None = None,
-        landmarks: str = "kmeans",
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.rank = rank
-        self.landmarks = landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    gamma: str | float = parameter(
+        default="scale",
+        text='Kernel coefficient. "scale": 1/(features * variance of X). "median": 1 '
+        "over the median squared distance.",
+    )
+    random_state: Any = parameter(default=None, text="Seed of the landmarks.")
 
     @property
     def landmarks_(self) -> np.ndarray:
@@ -96,7 +76,7 @@ class NystromFeatures(
             X = draft._checked_rows(X, reset=True)
             kernel = draft._kernel(X)
             rng = draft._seeds()[2]
-            draft._mapper = mapper_of(draft, X, kernel, rng, SMALLEST_SHARE)
+            draft._mapper = draft._mapper_of(X, kernel, rng, SMALLEST_SHARE)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -27,32 +27,53 @@ eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
 
 from typing import Any
 
-from onkel import losses, rates, steps
+from onkel import losses, steps
 from onkel.budget.represent import Represent
 from onkel.engine.plan import UNLIMITED
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
-from onkel.estimators._parameters import FROM_ONE, system
+from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
+from onkel.estimators._parameters import (
+    BOOLEAN,
+    FROM_ONE,
+    NOT_NEGATIVE,
+    group,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import OnlineRegressor
+from onkel.losses import Loss
 
 
-def represent(estimator: Any, aggressive: bool) -> Represent:
-    """Strategy that the parameters of an estimator describe."""
-    if estimator.projection_threshold >= 1.0 and estimator.kernel in (
-        "rbf",
-        "laplacian",
-    ):
-        raise ValueError(
-            f"projection_threshold must be below 1 with kernel={estimator.kernel!r}, "
-            "where all rows have norm 1: nothing would ever be stored; got "
-            f"{estimator.projection_threshold}"
-        )
-    limit = UNLIMITED if estimator.budget is None else estimator.budget
-    return Represent(limit, float(estimator.projection_threshold), aggressive)
+@group
+class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    projection_threshold: float = parameter(
+        NOT_NEGATIVE,
+        default=0.1,
+        text="A row becomes a centre only if the norm of what the centres do not "
+        "represent of it exceeds this.",
+    )
+    budget: Any = parameter(FROM_ONE, None, default=500)
+
+    def _represent(self, aggressive: bool = False) -> Represent:
+        """Strategy that the parameters describe."""
+        if self.projection_threshold >= 1.0 and self.kernel in ("rbf", "laplacian"):
+            raise ValueError(
+                f"projection_threshold must be below 1 with kernel={self.kernel!r}, "
+                "where all rows have norm 1: nothing would ever be stored; got "
+                f"{self.projection_threshold}"
+            )
+        limit = UNLIMITED if self.budget is None else self.budget
+        return Represent(limit, float(self.projection_threshold), aggressive)
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        return Recipe(self._loss(), self._rate(), steps.gradient(), self._represent())
 
 
-@system(budget=[FROM_ONE, None])
-class ProjectronClassifier(OnlineClassifier):
+@system
+class ProjectronClassifier(Projectron, Mistakes, OnlineClassifier):
     """Perceptron that stores only rows which its centres do not represent.
 
     Examples
@@ -66,46 +87,22 @@ class ProjectronClassifier(OnlineClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        aggressive: bool = False,
-        projection_threshold: float = 0.1,
-        budget: int | None = 500,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.aggressive = aggressive
-        self.projection_threshold = projection_threshold
-        self.budget = budget
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    aggressive: bool = parameter(
+        BOOLEAN,
+        default=False,
+        text="Whether to learn from rows with a small margin too (Projectron++).",
+    )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
+    def _loss(self) -> Loss:
         # The hinge proposes rows with a small margin too; the budget tells them apart.
-        loss = losses.make("hinge" if self.aggressive else "perceptron")
-        budget = represent(self, self.aggressive)
-        return Recipe(loss, rates.constant(), steps.gradient(), budget)
+        return losses.make("hinge") if self.aggressive else super()._loss()
+
+    def _represent(self, aggressive: bool = False) -> Represent:
+        return super()._represent(self.aggressive)
 
 
-@system(budget=[FROM_ONE, None])
-class ProjectronRegressor(OnlineRegressor):
+@system
+class ProjectronRegressor(Projectron, FixedSteps, OnlineRegressor):
     """Fixed steps towards targets; rows that the centres represent are not stored.
 
     Examples
@@ -119,41 +116,3 @@ class ProjectronRegressor(OnlineRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     1.0
     """
-
-    def __init__(
-        self,
-        *,
-        projection_threshold: float = 0.1,
-        budget: int | None = 500,
-        epsilon: float = 0.1,
-        eta0: float = 0.5,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.projection_threshold = projection_threshold
-        self.budget = budget
-        self.epsilon = epsilon
-        self.eta0 = eta0
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("epsilon_insensitive", epsilon=self.epsilon)
-        budget = represent(self, aggressive=False)
-        return Recipe(loss, rates.constant(self.eta0), steps.gradient(), budget)

@@ -12,18 +12,25 @@ clock at each. The newcomer takes the slot of the centre that left. The regressi
 (a step of eta0 if |y - f| > epsilon) is that of the LSOKL toolbox.
 """
 
-from typing import Any
-
-from onkel import losses, rates, steps
+from onkel import steps
 from onkel.budget.discard import Discard
-from onkel.estimators._base import Recipe
+from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
+from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
 
 
-@system()
-class RBPClassifier(OnlineClassifier):
+class RBP(Budgeted, AnyKernel, Passes, KernelEstimator):
+    """What classifier and regressor share."""
+
+    def _recipe(self, n_rows: int | None) -> Recipe:
+        budget = Discard(self.budget)
+        return Recipe(self._loss(), self._rate(), steps.gradient(), budget)
+
+
+@system
+class RBPClassifier(Mistakes, RBP, OnlineClassifier):
     """Perceptron that forgets a random centre when its budget is full.
 
     Examples
@@ -37,41 +44,9 @@ class RBPClassifier(OnlineClassifier):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("perceptron")
-        budget = Discard(self.budget)
-        return Recipe(loss, rates.constant(), steps.gradient(), budget)
-
-
-@system()
-class RBPRegressor(OnlineRegressor):
+@system
+class RBPRegressor(FixedSteps, RBP, OnlineRegressor):
     """Fixed steps; a random centre leaves when the budget is full.
 
     Examples
@@ -85,39 +60,3 @@ class RBPRegressor(OnlineRegressor):
     >>> round(float(model.score(X[300:], y[300:])), 2)
     0.99
     """
-
-    def __init__(
-        self,
-        *,
-        budget: int = 500,
-        epsilon: float = 0.1,
-        eta0: float = 0.5,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        max_iter: int = 1,
-        shuffle: bool = True,
-        block_size: str | int = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.budget = budget
-        self.epsilon = epsilon
-        self.eta0 = eta0
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("epsilon_insensitive", epsilon=self.epsilon)
-        budget = Discard(self.budget)
-        return Recipe(loss, rates.constant(self.eta0), steps.gradient(), budget)
