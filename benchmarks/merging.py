@@ -23,7 +23,7 @@ from onkel.engine.learner import Learner
 from onkel.engine.online import Plan
 from onkel.engine.plan import UNLIMITED
 from onkel.expansion import LookAhead, Model
-from onkel.experiments.problems import problem
+from onkel.reproduce.problems import problem
 
 
 class Audited(NamedTuple):

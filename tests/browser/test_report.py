@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel.experiments import report
-from onkel.experiments.outcome import Outcome
-from onkel.experiments.race import race
-from onkel.experiments.streams import digits
+from onkel.race import report
+from onkel.race.outcome import Outcome
+from onkel.race.race import race
+from onkel.race.streams import digits
 
 FLAGS = (
     "--headless=new",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onkel.experiments.baselines import Baselines
+from onkel.race.baselines import Baselines
 
 
 def of(y: np.ndarray, is_regression: bool = False, cut: int = 7) -> Baselines:

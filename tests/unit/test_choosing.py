@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel.experiments import choosing, online_data
-from onkel.experiments.online_data import Task
+from onkel.reproduce import choosing, online_data
+from onkel.reproduce.online_data import Task
 
 
 def small_task(regression: bool = False) -> Task:

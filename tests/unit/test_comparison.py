@@ -9,12 +9,12 @@ import pytest
 from sklearn.svm import SVC
 
 import onkel
-from onkel.experiments import comparison, comparison_cells, comparison_timing
-from onkel.experiments.comparison import FEW, Cell
-from onkel.experiments.comparison_page import page, save
-from onkel.experiments.comparison_sets import LARGE, case, prepared
-from onkel.experiments.comparison_timing import Rung, Timed
-from onkel.experiments.comparison_verdicts import Difference, results, verdict
+from studies import comparison, comparison_cells, comparison_timing
+from studies.comparison import FEW, Cell
+from studies.comparison_page import page, save
+from studies.comparison_sets import LARGE, case, prepared
+from studies.comparison_timing import Rung, Timed
+from studies.comparison_verdicts import Difference, results, verdict
 
 ROWS = 150
 # The test runner has threads, which fork() is afraid of.

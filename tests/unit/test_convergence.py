@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.experiments import convergence, dual_svrg_differences
-from onkel.experiments.online_data import Task
-from onkel.experiments.reproduce import dualsvrg, store
+from onkel.reproduce import dualsvrg, store
+from onkel.reproduce.online_data import Task
+from studies import convergence, dual_svrg_differences
 
 
 def small_task(name: str = "cod-rna") -> Task:

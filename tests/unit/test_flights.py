@@ -10,10 +10,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from onkel.data.catalogue import VARIABLE
-from onkel.experiments import flights
-from onkel.experiments.flight_encoder import NAMES, FlightEncoder
-from onkel.experiments.predictors import Linear, Majority
-from onkel.experiments.tally import Tally
+from studies import flights
+from studies.flight_encoder import NAMES, FlightEncoder
+from studies.predictors import Linear, Majority
+from studies.tally import Tally
 
 pyarrow = pytest.importorskip("pyarrow")
 AIRPORTS = ("ATL", "ORD", "ANC", "SAV")

@@ -1,6 +1,6 @@
 """The picture of the lemma."""
 
-from onkel.experiments import lemma
+from studies import lemma
 
 
 def test_the_lemma_is_drawn() -> None:

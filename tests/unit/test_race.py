@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse
@@ -20,20 +21,13 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.experiments import (
-    compilation,
-    contestants,
-    orders,
-    pictures,
-    references,
-    report,
-)
-from onkel.experiments import race as racing
-from onkel.experiments.contestants import Problem, library
-from onkel.experiments.orders import Orders
-from onkel.experiments.outcome import Outcome, Result
-from onkel.experiments.race import race, slug
-from onkel.experiments.streams import Stream, digits, turning_rings
+from onkel.race import compilation, contestants, orders, pictures, references, report
+from onkel.race import race as racing
+from onkel.race.contestants import Problem, library
+from onkel.race.orders import Orders
+from onkel.race.outcome import Outcome, Result
+from onkel.race.race import race, slug
+from onkel.race.streams import Stream, digits, turning_rings
 
 # Float64 and few systems: each more would have to be compiled.
 RACERS = ("BSGD", "RBP")
@@ -250,6 +244,7 @@ def test_others_are_compiled_elsewhere_only_if_one_took_long(
         return iter(entries)
 
     monkeypatch.setattr(compilation, "_shared", shared)
+    monkeypatch.setattr(compilation.compile_cache, "is_empty", lambda: False)
     entries = references.references(Problem(100, 2, 2), 10, 1.0).entries[:3]
     X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
     for entry in compilation.compiled(entries, X, y):
@@ -259,6 +254,32 @@ def test_others_are_compiled_elsewhere_only_if_one_took_long(
     monkeypatch.setattr(compilation, "CACHED", 1.0)
     assert list(compilation.compiled(entries, X, y)) == entries
     assert elsewhere == [entry.name for entry in entries[1:]]
+
+
+def test_where_nothing_is_compiled_all_are_compiled_elsewhere_from_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+
+    def shared(entries: Any, X: Any, y: Any) -> Any:
+        told.extend(f"elsewhere {entry.name}" for entry in entries)
+        return iter(entries)
+
+    monkeypatch.setattr(compilation, "_shared", shared)
+    monkeypatch.setattr(compilation.compile_cache, "is_empty", lambda: True)
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
+
+    def entry(name: str, **given: Any) -> Any:
+        return contestants.Entry(name, name, lambda seed: None, **given)
+
+    entries = [entry("rival", is_reference=True), entry("quick")]
+    entries.append(entry("slow", takes_longest=True))
+    X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    found = [one.name for one in compilation.compiled(entries, X, y, told.append)]
+    assert found == ["rival", "slow", "quick"]
+    assert told == ["elsewhere slow", "elsewhere quick", *found]
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert list(compilation.compiled(entries, X, y)) == entries
 
 
 def test_the_best_constant_and_a_sorted_stream_are_told() -> None:
@@ -636,7 +657,7 @@ def test_numbers_tell_the_same(outcome: Outcome, folder: Path) -> None:
 
 
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "onkel.experiments.report")
+    monkeypatch.delitem(sys.modules, "onkel.race.report")
     monkeypatch.setitem(sys.modules, "rich.box", None)
     with pytest.raises(ImportError, match=r'pip install "onkel\[cli\]"'):
-        importlib.import_module("onkel.experiments.report")
+        importlib.import_module("onkel.race.report")

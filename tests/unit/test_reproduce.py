@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel.experiments.online_data import Task
-from onkel.experiments.reproduce import (
+from onkel.reproduce import (
     avm,
     bogd,
     bsca,
@@ -26,8 +25,9 @@ from onkel.experiments.reproduce import (
     store,
     targets,
 )
-from onkel.experiments.reproduce.protocol import LINEAR, Cell, Search, System, Table
-from onkel.experiments.reproduce.verdict import Measured, verdict
+from onkel.reproduce.online_data import Task
+from onkel.reproduce.protocol import LINEAR, Cell, Search, System, Table
+from onkel.reproduce.verdict import Measured, verdict
 
 
 def small_task(name: str = "magic04") -> Task:

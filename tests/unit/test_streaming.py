@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.experiments import streaming
-from onkel.experiments.contestants import Problem, System
-from onkel.experiments.online_data import Task
-from onkel.experiments.streaming import (
+from onkel.race.contestants import Problem, System
+from onkel.reproduce.online_data import Task
+from studies import streaming
+from studies.streaming import (
     CHOSEN,
     DEFAULTS,
     NEW,

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onkel.experiments import avm_differences, choosing, tradeoff
-from onkel.experiments.online_data import Task
-from onkel.experiments.reproduce import avm
+from onkel.reproduce import avm, choosing
+from onkel.reproduce.online_data import Task
+from studies import avm_differences, tradeoff
 
 
 def small_task() -> Task:

@@ -12,7 +12,7 @@ import onkel
 from onkel.cli import models, options
 from onkel.cli.screen import as_json, bar, show, show_json, warn
 from onkel.cli.tally import Tally, decided, judge, likely
-from onkel.experiments.orders import shuffled
+from onkel.race.orders import shuffled
 
 
 @click.command()

@@ -14,9 +14,9 @@ from click.core import ParameterSource
 from onkel.cli.screen import bar, note
 from onkel.cli.stdin import spooled
 from onkel.data import MISSING, SCALINGS, BadFileError, Dataset, Preparation, dataset
-from onkel.experiments.baselines import Baselines
-from onkel.experiments.orders import MOST_BYTES, bytes_of, shuffled
-from onkel.experiments.tune import accepted, class_of
+from onkel.race.baselines import Baselines
+from onkel.race.orders import MOST_BYTES, bytes_of, shuffled
+from onkel.tune.tune import accepted, class_of
 
 BATCH_ROWS = 65_536
 MIB = 2**20

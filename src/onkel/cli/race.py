@@ -7,10 +7,10 @@ import click
 
 from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
-from onkel.experiments import report
-from onkel.experiments.race import SECONDS, Outcome
-from onkel.experiments.race import race as run
-from onkel.experiments.streams import EMBEDDED
+from onkel.race import report
+from onkel.race.race import SECONDS, Outcome
+from onkel.race.race import race as run
+from onkel.race.streams import EMBEDDED
 
 # Settings of the race that are given only if somebody says so.
 SETTINGS = ("budget", "permutations", "gamma", "batch_rows", "seconds", "predictions")

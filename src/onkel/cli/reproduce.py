@@ -9,8 +9,8 @@ from rich.markdown import Markdown
 from rich.markup import escape
 
 from onkel.cli.screen import NOTES, as_json, note, show_json
-from onkel.experiments.reproduce import reproduce as run
-from onkel.experiments.reproduce import targets
+from onkel.reproduce import reproduce as run
+from onkel.reproduce import targets
 
 
 @click.command()

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
-from onkel.experiments.baselines import Baselines
+from onkel.race.baselines import Baselines
 
 # Scores that are kept for the area under the curve; of more rows a part is drawn.
 MOST_SCORES = 2**22

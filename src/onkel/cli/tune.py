@@ -14,8 +14,8 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from onkel.cli import options
 from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
-from onkel.experiments import tune as search
-from onkel.experiments.orders import stacked
+from onkel.race.orders import stacked
+from onkel.tune import tune as search
 
 SHOWN = 8  # trials in the table
 FEWEST = 20  # rows of a search

@@ -1,1 +1,0 @@
-"""Experiments: what can be run, seen and reproduced, on top of the library."""

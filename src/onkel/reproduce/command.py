@@ -1,0 +1,233 @@
+"""Reproduces tables and figures of the papers: chooses cells, runs them, writes pages.
+
+    onkel reproduce bogd/table3 --output docs/reproduce
+
+Outcomes are kept in a file for each target after every cell. What is there already, by
+the same protocol, is not run again: delete the file to begin anew.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from onkel.reproduce import (
+    avm,
+    bogd,
+    bsca,
+    claims,
+    dualsvrg,
+    nbsgd,
+    page,
+    runner,
+    store,
+)
+from onkel.reproduce.protocol import Cell, Table
+
+PAPERS: dict[str, Any] = {
+    "nbsgd": nbsgd,
+    "bogd": bogd,
+    "bsca": bsca,
+    "avm": avm,
+    "dualsvrg": dualsvrg,
+}
+CLAIMS = "claims"
+CELL_SECONDS = 60.0
+
+
+def tables() -> dict[str, Table]:
+    """Return everything that can be run, by target."""
+    return {t.target: t for module in PAPERS.values() for t in module.TABLES}
+
+
+def targets() -> dict[str, str]:
+    """Return what can be asked for, with a sentence for each.
+
+    Examples
+    --------
+    >>> from onkel.reproduce import targets
+    >>> targets()["bogd/table3"]
+    'Mistakes of six systems with three budgets each.'
+    """
+    found = {name: table.sentence for name, table in tables().items()}
+    return {**found, CLAIMS: "All claims of the papers, judged by what was measured."}
+
+
+def asked(what: str) -> list[Table]:
+    """Return the tables of a target, or of all targets of a paper.
+
+    Raises
+    ------
+    ValueError
+        If there is no such target; the message has the list.
+    """
+    found = [t for name, t in tables().items() if what in (name, t.paper)]
+    if not found:
+        known = ", ".join([*PAPERS, *targets()])
+        raise ValueError(f"nothing to reproduce as {what!r}; there is {known}")
+    return found
+
+
+def _picked(
+    table: Table, datasets: Sequence[str] | None, systems: Sequence[str] | None
+) -> list[Cell]:
+    cells = table.cells()
+    for kind, wanted, present in (
+        ("data set", datasets, {cell.data for cell in cells}),
+        ("system", systems, {cell.algorithm for cell in cells}),
+    ):
+        unknown = sorted(set(wanted or ()) - present)
+        if unknown:
+            known = ", ".join(sorted(present))
+            raise ValueError(
+                f"{table.target} has no {kind} {unknown[0]!r}, only {known}"
+            )
+    return [
+        cell
+        for cell in cells
+        if (not datasets or cell.data in datasets)
+        and (not systems or cell.algorithm in systems)
+    ]
+
+
+def _is_enough(outcome: store.Outcome, wanted: int, limit: float) -> bool:
+    """Whether an earlier outcome answers what is asked now."""
+    if "why_not" in outcome:
+        return outcome.get("needs", limit + 1) > limit
+    done, seconds = len(outcome["values"]), outcome.get("seconds")
+    if done >= wanted or not seconds:
+        return True
+    # Fewer than were wanted then: there was no time for another, and is none now.
+    another = sum(seconds) / len(seconds)
+    return done < outcome["wanted"] and done * another + another > limit
+
+
+def _command(what: str, output: Path, options: dict[str, Any]) -> str:
+    words = ["onkel", "reproduce", what]
+    for name, value in options.items():
+        if value is None:
+            continue
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            shown = f'"{one}"' if " " in str(one) else str(one)
+            words += [f"--{name}", shown]
+    return " ".join([*words, "--output", str(output)])
+
+
+def _about(command: str) -> dict[str, str]:
+    """Describe the run: command, machine and day."""
+    return {
+        "command": command,
+        "machine": f"{os.cpu_count()} cores {platform.machine()}, "
+        f"{platform.system()}, Python {platform.python_version()}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+    }
+
+
+def _outcomes(
+    table: Table, cells: list[Cell], wanted: int, limit: float, jobs: int
+) -> Iterator[tuple[Cell, store.Outcome]]:
+    """Run cells, one after the other or in processes, and yield as they end."""
+    if jobs == 1:
+        for cell in cells:
+            yield cell, runner.run(table, cell, wanted, limit)
+        return
+    by_key = {cell.key: cell for cell in cells}
+    tasks = (delayed(_by_name)(table.target, key, wanted, limit) for key in by_key)
+    found = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+    for key, outcome in found:
+        yield by_key[key], outcome
+
+
+def _by_name(
+    target: str, key: str, wanted: int, limit: float
+) -> tuple[str, store.Outcome]:
+    """Run a cell in another process, to which names are sent, not tables."""
+    table = tables()[target]
+    cell = next(cell for cell in table.cells() if cell.key == key)
+    return key, runner.run(table, cell, wanted, limit)
+
+
+def reproduce(
+    what: str,
+    output: Path,
+    *,
+    permutations: int | None = None,
+    datasets: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    cell_seconds: float = CELL_SECONDS,
+    jobs: int = 1,
+    announce: Callable[[str], None] = lambda text: None,
+) -> list[Path]:
+    """Run a table or figure of a paper by its protocol, and write it beside theirs.
+
+    Parameters
+    ----------
+    what
+        A target such as "bogd/table3", or a paper for all of its targets; "claims"
+        writes the page of claims from what was run before.
+    output
+        Folder for pages, pictures and outcomes.
+    permutations
+        Random orders; None for as many as the paper has.
+    datasets, systems
+        Only these, by the paper's names; None for all.
+    cell_seconds
+        Time for the passes of one cell. One that does not fit at all is not run, and
+        the page says how long it would take; otherwise as many orders as fit.
+    jobs
+        Cells at a time, in processes.
+    announce
+        Called with a line about every cell that was run.
+
+    Returns
+    -------
+    pages
+        Files that were written for people, one for each paper.
+    """
+    output = Path(output)
+    if what == CLAIMS:
+        return [claims.write(output)]
+    chosen = asked(what)
+    for table in chosen:
+        cells = _picked(table, datasets, systems)
+        wanted = permutations or table.permutations
+        path = store.file_of(table.target, output)
+        content = store.read(path)
+        known = store.everything(output)
+        waiting = []
+        for cell in cells:
+            if cell.system is None:
+                content["cells"].pop(cell.key, None)
+                continue
+            before = known.get(store.fingerprint(table, cell))
+            if before is not None and _is_enough(before, wanted, cell_seconds):
+                content["cells"][cell.key] = before
+            else:
+                waiting.append(cell)
+        content["about"] = _about(
+            _command(
+                table.target,
+                output,
+                {
+                    "permutations": permutations,
+                    "data": datasets,
+                    "system": systems,
+                    "cell-seconds": f"{cell_seconds:g}",
+                },
+            )
+        )
+        store.write(path, content)
+        done = _outcomes(table, waiting, wanted, cell_seconds, jobs)
+        for count, (cell, outcome) in enumerate(done, start=1):
+            announce(f"{table.target}: {cell.key} ({count} of {len(waiting)})")
+            content["cells"][cell.key] = outcome
+            store.write(path, content)
+    papers = dict.fromkeys(table.paper for table in chosen)
+    return [
+        page.write(name, PAPERS[name].TITLE, PAPERS[name].TABLES, output)
+        for name in papers
+    ]

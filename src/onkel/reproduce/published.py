@@ -1,0 +1,67 @@
+"""The numbers that the papers print, from the table that comes with the package.
+
+Facts as published, one number a line; where the copy of a text is damaged or a paper is
+in doubt about itself, the note says so. An empty value is a dash, or lost.
+"""
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """One published number, and what it is of."""
+
+    paper: str
+    table: str  # "table3"
+    dataset: str  # the paper's name for it
+    n_train: int | None  # online: the length of the stream
+    algorithm: str
+    loss: str
+    maintenance: str
+    size: str  # budget, features or centres; "" where there is none
+    metric: str
+    value: float | None
+    std: float | None
+    note: str
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return all published numbers.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.published import entries
+    >>> found = [e for e in entries() if (e.paper, e.table) == ("bogd", "table3")]
+    >>> found[0].algorithm, found[0].dataset, found[0].value
+    ('RBP', 'spambase', 34.153)
+    """
+    text = files("onkel.reproduce").joinpath("published.csv").read_text()
+    rows = csv.DictReader(text.splitlines())
+    found = []
+    for row in rows:
+        given: dict[str, Any] = {
+            **row,
+            "n_train": int(row["n_train"]) if row["n_train"] else None,
+            "value": _number(row["value"]),
+            "std": _number(row["std"]),
+        }
+        found.append(Entry(**given))
+    return tuple(found)
+
+
+def of(paper: str, table: str, metric: str) -> list[Entry]:
+    """Return the numbers of one metric in one table, in the paper's order."""
+    wanted = (paper, table, metric)
+    return [e for e in entries() if (e.paper, e.table, e.metric) == wanted]
+
+
+def sizes(paper: str, table: str) -> dict[tuple[str, str, str], Entry]:
+    """Return the model sizes of a table by data set, algorithm and budget."""
+    return {(e.dataset, e.algorithm, e.size): e for e in of(paper, table, "n_support")}

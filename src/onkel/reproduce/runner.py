@@ -1,0 +1,222 @@
+"""Runs a cell: chooses parameters by the protocol, then learns in several orders.
+
+A pass is stopped as soon as it is clear that it takes longer than a cell may, so that a
+hopeless cell costs little and says how long it would take. Orders beyond the first are
+run as long as there is time.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import onkel
+from onkel.reproduce.choosing import (
+    LINEAR_PERMUTATIONS,
+    Choice,
+    choose,
+    constant_error,
+    error_of,
+    folds,
+    halves,
+    linear_error,
+    pass_of,
+    passes,
+)
+from onkel.reproduce.online_data import Task
+from onkel.reproduce.protocol import LINEAR, Cell, System, Table
+from onkel.reproduce.store import Outcome, fingerprint
+
+PIECE = 2048  # rows between two looks at the clock
+PATIENCE = 0.15  # share of the time after which a forecast counts
+FEW = 64  # rows that are learnt once, so that compiling is not in the time
+PERCENT = 100.0
+
+
+class TooLongError(Exception):
+    """A pass would take too long; has the forecast in seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"needs about {seconds:.0f} s a run")
+        self.seconds = seconds
+
+
+class Pass(NamedTuple):
+    """What one order gave."""
+
+    error: float  # progressive
+    seconds: float
+
+
+def stream(work: Task, model: Any, order: np.ndarray, limit: float) -> Pass:
+    """Predict, then learn, rows in an order.
+
+    Parameters
+    ----------
+    work
+        The rows.
+    model
+        Unfitted.
+    order
+        Of those to learn.
+    limit
+        Seconds, beyond which the pass is given up.
+
+    Raises
+    ------
+    TooLongError
+        If the pass takes longer than the limit, or will at the speed it has come to.
+    """
+    X, y = work.X[order], work.y[order]
+    classes = {} if work.is_regression else {"classes": np.unique(work.y)}
+    squares, spent = 0.0, 0.0
+    for begin in range(0, len(y), PIECE):
+        rows = slice(begin, begin + PIECE)
+        start = time.perf_counter()
+        scores = onkel.progressive(model, X[rows], y[rows], **classes)
+        latest = time.perf_counter() - start
+        spent += latest
+        if work.is_regression:
+            squares += float(np.sum((scores - y[rows]) ** 2))
+        left = max(0, len(y) - begin - PIECE)
+        forecast = spent + left * latest / PIECE
+        if spent > limit or (forecast > limit and spent > PATIENCE * limit):
+            raise TooLongError(forecast)
+    if work.is_regression:
+        return Pass(float(np.sqrt(squares / len(y))), spent)
+    return Pass(model.n_mistakes_ / len(y), spent)
+
+
+def search(work: Task, system: System, table: Table) -> Choice:
+    """Choose the parameters of a system by the table's protocol."""
+    if not system.grid:
+        return Choice({}, float("nan"))
+    split = {"held-out": halves, "folds": folds, "passes": passes}[table.search.kind]
+    splits = split(work, system.search_rows, table.search.splits)
+    progressive_error = (
+        linear_error if system.kind == LINEAR else lambda *given: pass_of(*given)[0]
+    )
+
+    def make(**parameters: Any) -> Any:
+        return system.build(work, len(splits[0].learnt), random_state=0, **parameters)
+
+    return choose(work, make, system.grid, progressive_error, splits)
+
+
+@lru_cache(maxsize=2)
+def _task(load: Callable[[str], Task], name: str) -> Task:
+    return load(name)
+
+
+def _test_error(work: Task, model: Any) -> float:
+    X, y = work.X[work.n_train :], work.y[work.n_train :]
+    return error_of(work, model.predict(X), y)
+
+
+def _metric(table: Table, error: float) -> float:
+    """Turn an error into the published metric."""
+    if table.metric == "rmse":
+        return error
+    return PERCENT * (1 - error if table.metric == "accuracy_pct" else error)
+
+
+def constant_of(table: Table, work: Task) -> float:
+    """Return what the constant predictor has, in the published metric."""
+    if table.held_out:
+        work = work._replace(y=work.y[work.n_train :])
+    return _metric(table, constant_error(work))
+
+
+def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
+    """Run a cell.
+
+    Parameters
+    ----------
+    table, cell
+        Of a paper; the cell has a system.
+    wanted
+        Random orders.
+    limit
+        Seconds for all passes; at least one pass is made, if it fits.
+
+    Returns
+    -------
+    outcome
+        JSON: values of the metric, one for each order, sizes, seconds, the parameters
+        chosen and so on; or why it was not run.
+    """
+    system = cell.system
+    assert system is not None
+    if table.measure is not None:
+        name = table.data[cell.data]
+        mark = {"fingerprint": fingerprint(table, cell), "wanted": wanted}
+        return {**mark, **table.measure(name, cell, wanted, limit)}
+    work = _task(table.load, table.data[cell.data])
+    rows = work.n_train if table.held_out else len(work.y)
+    outcome: Outcome = {
+        "fingerprint": fingerprint(table, cell),
+        "rows": rows,
+        "features": work.X.shape[1],
+        "constant": constant_of(table, work),
+        "wanted": wanted,
+    }
+    with warnings.catch_warnings():
+        # NOGD may stay in its first phase, on the few rows of the search above all.
+        warnings.filterwarnings("ignore", ".*stayed in its first phase")
+        start = time.perf_counter()
+        chosen = search(work, system, table)
+        outcome |= {
+            "search_seconds": round(time.perf_counter() - start, 2),
+            "parameters": chosen.parameters,
+            "error_of_choice": chosen.error,
+        }
+        found: dict[str, list[float]] = {
+            name: [] for name in ("values", "sizes", "seconds", "progressive")
+        }
+        try:
+            _passes(table, work, system, chosen.parameters, wanted, limit, found)
+        except TooLongError as reason:
+            return outcome | {"why_not": str(reason), "needs": reason.seconds}
+        except ValueError as failure:
+            if "overflow" not in str(failure):
+                raise
+            return outcome | {"why_not": "diverged: its numbers overflowed"}
+    return outcome | found
+
+
+def _passes(
+    table: Table,
+    work: Task,
+    system: System,
+    parameters: dict[str, Any],
+    wanted: int,
+    limit: float,
+    found: dict[str, list[float]],
+) -> None:
+    """Learn in one order after the other, and note what comes of it."""
+    rows = work.n_train if table.held_out else len(work.y)
+    if system.kind == LINEAR:
+        for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
+            order = np.random.default_rng(seed).permutation(rows)
+            model = system.build(work, rows, random_state=seed, **parameters)
+            found["values"].append(_metric(table, linear_error(work, model, order)))
+        return
+    few = np.random.default_rng(0).permutation(rows)[:FEW]
+    warm = system.build(work, rows, random_state=0, **parameters)
+    stream(work, warm, few, limit=np.inf)
+    for seed in range(wanted):
+        order = np.random.default_rng(seed).permutation(rows)
+        model = system.build(work, rows, random_state=seed, **parameters)
+        spent = sum(found["seconds"])
+        if seed > 0 and spent + spent / seed > limit:
+            break
+        error, seconds = stream(work, model, order, limit if seed == 0 else np.inf)
+        found["progressive"].append(_metric(table, error))
+        if table.held_out:
+            error = _test_error(work, model)
+        found["values"].append(_metric(table, error))
+        found["sizes"].append(int(model.model_size_))
+        found["seconds"].append(round(seconds, 3))

@@ -1,0 +1,1 @@
+"""Tuning: parameters of a system, found on a part of the data."""
