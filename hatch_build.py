@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "ONKEL_SHIP"
-LIST_LEVELS = "from onkel.levels import available; print(*available())"
+LIST_LEVELS = "from onkel.compiled.levels import available; print(*available())"
 
 
 class ShippedCode(BuildHookInterface):

@@ -9,7 +9,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from onkel.compile_cache import SHIPPED
+from onkel.compiled.compile_cache import SHIPPED
 from onkel.precompile import Meeting, meetings
 
 IMPORT = """

@@ -8,7 +8,7 @@ from collections import defaultdict
 from rich.console import Console
 from rich.table import Table
 
-from onkel.levels import VARIABLE, available, level
+from onkel.compiled.levels import VARIABLE, available, level
 
 ROUNDS = 3
 # Microseconds a row to learn and to predict, the least of seven passes.

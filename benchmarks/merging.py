@@ -6,7 +6,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from onkel import kernels, losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.merge import (
@@ -18,11 +17,12 @@ from onkel.budget.merge import (
     product,
     table,
 )
-from onkel.compiled import inner
+from onkel.compiled.functions import inner
 from onkel.engine.learner import Learner
 from onkel.engine.online import Plan
 from onkel.engine.plan import UNLIMITED
-from onkel.expansion import LookAhead, Model
+from onkel.model.expansion import LookAhead, Model
+from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem
 
 

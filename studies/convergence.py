@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
-from onkel import losses
+from onkel.problem import losses
 from onkel.race.report import progress
 from onkel.race.tables import markdown, spread_of
 from onkel.reproduce.choosing import choose, pass_of

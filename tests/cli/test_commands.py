@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from sklearn.datasets import make_moons
 
 import onkel
-from onkel import compile_cache
 from onkel.cli.commands import COMMANDS, Commands
 from onkel.cli.commands import onkel as command
+from onkel.compiled import compile_cache
+from onkel.compiled.symbols import FUNCTIONS
 from onkel.storage import model_file
-from onkel.symbols import FUNCTIONS
 
 SMALL = ["--system", "rbp", "--budget", "30", "--gamma", "2"]
 

@@ -22,12 +22,12 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel import compile_cache
+from onkel.compiled import compile_cache
 
 fcntl = pytest.importorskip("fcntl")
 
 SMALL = """
-from onkel.compiled import jit, shared
+from onkel.compiled.functions import jit, shared
 
 @jit
 def double(x):

@@ -13,7 +13,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import onkel
-from onkel import expansion
+from onkel.model import expansion
 from onkel.storage import model_file
 from onkel.storage.tree import Reader, Writer
 from tests.contract.systems import (

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel import compile_cache, levels, precompile
-from onkel.compiled import _target, jit
+from onkel import precompile
+from onkel.compiled import compile_cache, levels
+from onkel.compiled.functions import _target, jit
 
 LEARN = """
 import sys, warnings, numpy as np, onkel
@@ -108,7 +109,7 @@ import warnings, numba.core.codegen as codegen
 del codegen.JITCPUCodegen.set_env
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    from onkel.compiled import jit
+    from onkel.compiled.functions import jit
     @jit
     def double(x):
         return 2 * x

@@ -8,9 +8,9 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel import kernels, losses
 from onkel.engine.objective import differentiate
 from onkel.engine.threads import Team
+from onkel.problem import kernels, losses
 from onkel.refit import values as values_module
 from onkel.refit.solver import Point, Solver
 from onkel.refit.values import Values

@@ -5,7 +5,7 @@ import pytest
 
 import onkel
 from onkel.data.catalogue import DataNotFoundError, load
-from onkel.inverse import JITTER
+from onkel.model.inverse import JITTER
 
 BUDGET, UPDATES, CHUNK = 200, 10_000, 2000
 

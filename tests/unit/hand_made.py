@@ -4,11 +4,20 @@ from typing import Any
 
 import numpy as np
 
-from onkel import kernels, reads
 from onkel.budget import merge
-from onkel.expansion import LookAhead, Model, Update, allocate, facing, foresee, resized
-from onkel.inverse import repair
-from onkel.rows import rows_of
+from onkel.model import reads
+from onkel.model.expansion import (
+    LookAhead,
+    Model,
+    Update,
+    allocate,
+    facing,
+    foresee,
+    resized,
+)
+from onkel.model.inverse import repair
+from onkel.model.rows import rows_of
+from onkel.problem import kernels
 
 GAMMA = 0.5
 

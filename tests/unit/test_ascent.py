@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel import ascent, losses
+from onkel.problem import ascent, losses
 from tests.unit.hand_made import linear, rbf
 
 FEW = settings(max_examples=200, deadline=None, derandomize=True)

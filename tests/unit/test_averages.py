@@ -13,9 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import averages
-from onkel.averages import Last, Mean, Whole, Window, allocate, roomy, settle, tick
-from onkel.expansion import (
+from onkel.model import averages
+from onkel.model.averages import (
+    Last,
+    Mean,
+    Whole,
+    Window,
+    allocate,
+    roomy,
+    settle,
+    tick,
+)
+from onkel.model.expansion import (
     add,
     bequeath,
     clip,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import distances, reads
 from onkel.budget import cover
 from onkel.budget.cover import NO_CORE, Cover
 from onkel.budget.dispatch import absorb
 from onkel.engine.plan import UNLIMITED, largest_size
-from onkel.expansion import Update, allocate
+from onkel.model import distances, reads
+from onkel.model.expansion import Update, allocate
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FEW = settings(

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel import kernels, losses
 from onkel.engine.threads import Team
+from onkel.problem import kernels, losses
 from onkel.refit import machine as machine_module
 from onkel.refit.deadline import Deadline
 from onkel.refit.machine import Wish, fit

@@ -13,9 +13,10 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import distances, kernels, reads
-from onkel.compiled import ordered
-from onkel.distances import (
+from onkel.compiled.functions import ordered
+from onkel.engine.block import Workspace, fill, look_ahead
+from onkel.model import distances, reads
+from onkel.model.distances import (
     face,
     hash_of_cell,
     in_box,
@@ -24,9 +25,9 @@ from onkel.distances import (
     nearest_in_box,
     squared_distance_to,
 )
-from onkel.engine.block import Workspace, fill, look_ahead
-from onkel.expansion import LookAhead, Model, allocate, facing
-from onkel.rows import measure, rows_of
+from onkel.model.expansion import LookAhead, Model, allocate, facing
+from onkel.model.rows import measure, rows_of
+from onkel.problem import kernels
 
 FEW = settings(
     max_examples=25,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import reads
-from onkel.expansion import (
+from onkel.model import reads
+from onkel.model.expansion import (
     LookAhead,
     add,
     allocate,

@@ -16,25 +16,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from onkel import kernels, losses, rates, reads
 from onkel.budget import landmarks, spill
 from onkel.budget.dispatch import absorb
 from onkel.budget.linear import Linear
-from onkel.compiled import jit
+from onkel.compiled.functions import jit
+from onkel.compiled.trigonometry import FURTHEST_DOUBLE, FURTHEST_SINGLE, circle
 from onkel.engine import svrg
 from onkel.engine.learner import CHUNK, TILE
 from onkel.engine.mapper import Mapper
 from onkel.engine.plan import largest_size
-from onkel.expansion import allocate, facing
 from onkel.features import fourier, nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
-from onkel.rows import rows_of
-from onkel.tasks import judge
-from onkel.trigonometry import FURTHEST_DOUBLE, FURTHEST_SINGLE, circle
+from onkel.model import reads
+from onkel.model.expansion import allocate, facing
+from onkel.model.rows import rows_of
+from onkel.problem import kernels, losses, rates
+from onkel.problem.tasks import judge
 from tests.unit.hand_made import Bench, update
 
 FEW = settings(

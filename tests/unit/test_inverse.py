@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import reads
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import absorb, lay, leans, maintain
 from onkel.budget.inherit import Inherit
 from onkel.budget.project import Project, losses, project_out
 from onkel.budget.represent import Represent
-from onkel.expansion import drop, insert
-from onkel.inverse import (
+from onkel.model import reads
+from onkel.model.expansion import drop, insert
+from onkel.model.inverse import (
     CHECK_EVERY,
     JITTER,
     deviation,

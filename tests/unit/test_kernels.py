@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
-from onkel import kernels
-from onkel.compiled import jit
-from onkel.exponential import exp_nonpositive
+from onkel.compiled.exponential import exp_nonpositive
+from onkel.compiled.functions import jit
+from onkel.problem import kernels
 
 GAMMA, DEGREE, COEF0 = 0.7, 3, 0.5
 REFERENCES = {

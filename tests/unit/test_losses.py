@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from onkel import losses
+from onkel.problem import losses
 
 EPSILON, SMOOTHING = 0.3, 0.4
 LOSSES = {

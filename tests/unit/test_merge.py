@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import reads
 from onkel.budget import merge, neighbors
 from onkel.budget.dispatch import lay, leans, maintain
 from onkel.budget.merge import TABLE_ERROR, Merge, best_meeting, lower_bound, partner
 from onkel.budget.remove import Remove
-from onkel.expansion import insert, row
-from onkel.expansion import merge as merge_centers
+from onkel.model import reads
+from onkel.model.expansion import insert, row
+from onkel.model.expansion import merge as merge_centers
 from tests.unit.hand_made import GAMMA, Bench, rbf, update
 
 FEW = settings(

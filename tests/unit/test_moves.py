@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from onkel import losses
 from onkel.engine.threads import Team
+from onkel.problem import losses
 from onkel.refit import values
 from onkel.refit.held_out import Task
 from onkel.refit.moves import FARTHEST, PATIENCE, Mover, Place

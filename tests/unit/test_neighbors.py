@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel import reads
 from onkel.budget import neighbors
 from onkel.budget.dispatch import absorb, lay, leans, maintain
 from onkel.budget.neighbors import choose, solve
 from onkel.budget.project import Project
 from onkel.budget.share import Share, parts
-from onkel.expansion import drop, insert, replace
-from onkel.inverse import JITTER
+from onkel.model import reads
+from onkel.model.expansion import drop, insert, replace
+from onkel.model.inverse import JITTER
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FEW = settings(

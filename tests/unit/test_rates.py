@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from onkel import rates
+from onkel.problem import rates
 
 ROWS = 40
 RATES = {

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from onkel import kernels, losses
 from onkel.engine.threads import Team
+from onkel.problem import kernels, losses
 from onkel.refit import values as values_module
 from onkel.refit.calibration import BENDS, FEW_BENDS, calibrate, log_odds
 from onkel.refit.held_out import FEW, MOST, VERY_FEW, Task, parts

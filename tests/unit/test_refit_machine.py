@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onkel import losses
+from onkel.problem import losses
 from onkel.refit.held_out import Task
 from onkel.refit.machine import Wish, fit
 from onkel.refit.maker import Machine

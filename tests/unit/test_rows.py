@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-from onkel import kernels, rows
-from onkel.rows import Points, Rows
+from onkel.model import rows
+from onkel.model.rows import Points, Rows
+from onkel.problem import kernels
 
 FEATURES, CENTERS, ROOM = 11, 4, 6
 FIRST, LAST = 2, 8

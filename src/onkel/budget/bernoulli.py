@@ -8,8 +8,8 @@ which differ only in the rate see the same draws.
 from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import absorbs, lay, leans, maintain
-from onkel.draws import Draws, uniform
-from onkel.expansion import LookAhead, Model, Update, insert
+from onkel.compiled.draws import Draws, uniform
+from onkel.model.expansion import LookAhead, Model, Update, insert
 
 
 class Bernoulli(NamedTuple):

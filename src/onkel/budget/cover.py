@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner, primitive
-from onkel.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
-from onkel.draws import Draws, uniform
-from onkel.expansion import LookAhead, Model, Update, add, insert
+from onkel.compiled.draws import Draws, uniform
+from onkel.compiled.functions import inner, primitive
+from onkel.model.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
+from onkel.model.expansion import LookAhead, Model, Update, add, insert
 
 LEDGER = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
 # Mark of a centre that is no core, and of an unused place in the table of cells.

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.draws import Draws, uniform
-from onkel.expansion import LookAhead, Model, Update, insert, replace
+from onkel.compiled.draws import Draws, uniform
+from onkel.model.expansion import LookAhead, Model, Update, insert, replace
 
 
 class Discard(NamedTuple):

@@ -9,7 +9,7 @@ A strategy that decides both when and how answers `absorb`. One that only knows 
 and leaves the when to another (see `bernoulli`), answers the others.
 """
 
-from onkel.compiled import choice
+from onkel.compiled.functions import choice
 
 absorb, absorbs = choice(position=0)
 leans, leaning = choice(position=0, merged=False)

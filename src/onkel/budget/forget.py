@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, insert, replace, rescale
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, Update, insert, replace, rescale
 
 # Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
 ALLOWANCE, LEAST = 15.0 / 32.0, 0.4

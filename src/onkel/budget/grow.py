@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, insert
+from onkel.compiled.draws import Draws
+from onkel.model.expansion import LookAhead, Model, Update, insert
 
 
 class Grow(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 
 from onkel.budget.dispatch import absorbs
 from onkel.budget.project import losses, project_out
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, insert, oldest_smallest
-from onkel.inverse import in_span, lay_on, lean
+from onkel.compiled.draws import Draws
+from onkel.model.expansion import LookAhead, Model, Update, insert, oldest_smallest
+from onkel.model.inverse import in_span, lay_on, lean
 
 
 class Inherit(NamedTuple):

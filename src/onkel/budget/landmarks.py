@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, insert
+from onkel.compiled.draws import Draws
+from onkel.model.expansion import LookAhead, Model, Update, insert
 
 LEDGER = np.dtype(
     [("up", np.int64), ("down", np.int64), ("weight", np.float64)], align=True

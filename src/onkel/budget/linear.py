@@ -8,8 +8,8 @@ An update moves the weights of all features, each by its value at the row.
 from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, column, spread
+from onkel.compiled.draws import Draws
+from onkel.model.expansion import LookAhead, Model, Update, column, spread
 
 
 class Linear(NamedTuple):

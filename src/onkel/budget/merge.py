@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import lays, leaning, maintains
-from onkel.compiled import inner, without_nan
-from onkel.expansion import (
+from onkel.compiled.functions import inner, without_nan
+from onkel.model.expansion import (
     LookAhead,
     Model,
     alike,

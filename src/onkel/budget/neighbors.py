@@ -2,7 +2,7 @@
 
 With the victim p = argmin a_p^2 k(p, p) and N its k nearest centres (largest kernel
 values), d solves (K_NN + jitter) d = k_Np, and a_N += a_p d. The jitter is that of
-`onkel.inverse`; all is solved in double precision.
+`onkel.model.inverse`; all is solved in double precision.
 """
 
 import math
@@ -13,9 +13,9 @@ import numpy as np
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.merge import kernel_row
 from onkel.budget.remove import smallest_share
-from onkel.compiled import inner
-from onkel.expansion import LookAhead, Model, alike, bequeath, drop
-from onkel.inverse import JITTER
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, alike, bequeath, drop
+from onkel.model.inverse import JITTER
 
 
 class Neighbors(NamedTuple):

@@ -3,7 +3,8 @@
 d = -K^-1[:, p] / K^-1[p, p] is the projection of centre p on the others, so
 a_i += a_p d_i, and a_p^2 / K^-1[p, p] is the squared norm of what is lost. The best
 victim is the argmin of that; the paper's is argmin a_p^2 k(p, p). A newcomer in the
-span of the centres (see `onkel.inverse`) is not stored: its weight is laid on them.
+span of the centres (see `onkel.model.inverse`) is not stored: its weight is laid on
+them.
 
 O(centres^2) per update.
 """
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.remove import smallest_share
-from onkel.compiled import inner
-from onkel.expansion import (
+from onkel.compiled.functions import inner
+from onkel.model.expansion import (
     LookAhead,
     Model,
     bequeath,
@@ -22,7 +23,7 @@ from onkel.expansion import (
     spread,
     squared_norms,
 )
-from onkel.inverse import in_span, inverse_column, inverse_diagonal, lean
+from onkel.model.inverse import in_span, inverse_column, inverse_diagonal, lean
 
 
 class Project(NamedTuple):

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, drop, insert
-from onkel.reads import REFRESH, refresh
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, Update, drop, insert
+from onkel.model.reads import REFRESH, refresh
 
 
 class Redundant(NamedTuple):

@@ -7,8 +7,8 @@ every time; it is exact because raw coefficients are compared.
 from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import lays, leaning, maintains
-from onkel.compiled import inner
-from onkel.expansion import LookAhead, Model, drop, oldest_smallest, squared_norms
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, drop, oldest_smallest, squared_norms
 
 
 class Remove(NamedTuple):

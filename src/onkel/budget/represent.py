@@ -18,10 +18,10 @@ import math
 from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, insert
-from onkel.inverse import in_span, lay_on, lean
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, Update, insert
+from onkel.model.inverse import in_span, lay_on, lean
 
 
 class Represent(NamedTuple):

@@ -14,9 +14,9 @@ import math
 from typing import Any, NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws, uniform
-from onkel.expansion import (
+from onkel.compiled.draws import Draws, uniform
+from onkel.compiled.functions import inner
+from onkel.model.expansion import (
     LookAhead,
     Model,
     Update,

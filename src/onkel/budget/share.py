@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws
-from onkel.expansion import LookAhead, Model, Update, add, insert, replace
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, Update, add, insert, replace
 
 # k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
 SAME = 1e-6

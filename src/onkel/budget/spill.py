@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.dispatch import absorbs
-from onkel.draws import Draws
-from onkel.expansion import (
+from onkel.compiled.draws import Draws
+from onkel.features.dispatch import width
+from onkel.model.expansion import (
     LookAhead,
     Model,
     Update,
@@ -22,7 +23,6 @@ from onkel.expansion import (
     insert,
     pour,
 )
-from onkel.features.dispatch import width
 
 
 class Spill(NamedTuple):

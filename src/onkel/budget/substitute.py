@@ -8,9 +8,9 @@ best one is argmin a_r^2 (k_rr - k_rt^2 / k_tt). The newcomer itself is never it
 from typing import NamedTuple
 
 from onkel.budget.dispatch import absorbs
-from onkel.compiled import inner
-from onkel.draws import Draws
-from onkel.expansion import (
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner
+from onkel.model.expansion import (
     LookAhead,
     Model,
     Update,

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 import onkel.estimators.kernel  # noqa: F401, all that is compiled
-from onkel import compile_cache
 from onkel.cli.screen import as_json, bar, note, show, show_json
-from onkel.levels import level
+from onkel.compiled import compile_cache
+from onkel.compiled.levels import level
 
 
 @click.group()

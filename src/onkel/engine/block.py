@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import choice, inner, jit, primitive, shared
-from onkel.expansion import LookAhead, Model
+from onkel.compiled.functions import choice, inner, jit, primitive, shared
 from onkel.features.absent import Absent
 from onkel.features.dispatch import express, width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
-from onkel.kernels import Kernel, diagonal, transform
-from onkel.rows import Points, Rows, compare, copy, measure, part
+from onkel.model.expansion import LookAhead, Model
+from onkel.model.rows import Points, Rows, compare, copy, measure, part
+from onkel.problem.kernels import Kernel, diagonal, transform
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 LARGEST_SINGLE = float(np.finfo(np.float32).max)

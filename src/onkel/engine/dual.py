@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel import ascent
-from onkel.averages import tick
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import lay, leans, maintain
-from onkel.compiled import borrowed, inner
-from onkel.draws import Draws
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import borrowed, inner
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
-from onkel.expansion import LookAhead, Model, Update, add, drop, foresee, insert
-from onkel.kernels import Kernel
-from onkel.losses import Loss
-from onkel.rates import Rate
+from onkel.model.averages import tick
+from onkel.model.expansion import LookAhead, Model, Update, add, drop, foresee, insert
+from onkel.problem import ascent
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
 
 LEDGER = np.dtype(
     [

@@ -11,25 +11,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onkel import kernels
-from onkel.averages import Mean, Whole, Window, roomy
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
-from onkel.draws import draws_of
+from onkel.compiled.draws import draws_of
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
 from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.expansion import allocate, facing, relabelled, resized
 from onkel.features import nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
-from onkel.inverse import repair
-from onkel.kernels import Kernel
-from onkel.rates import base
-from onkel.reads import Gram, Inverse
-from onkel.rows import Points, Rows, beside, order_for, part, rows_of
+from onkel.model.averages import Mean, Whole, Window, roomy
+from onkel.model.expansion import allocate, facing, relabelled, resized
+from onkel.model.inverse import repair
+from onkel.model.reads import Gram, Inverse
+from onkel.model.rows import Points, Rows, beside, order_for, part, rows_of
+from onkel.problem import kernels
+from onkel.problem.kernels import Kernel
+from onkel.problem.rates import base
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from onkel.compiled import jit
+from onkel.compiled.functions import jit
 from onkel.engine.learner import CHUNK, TILE, norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.features.dispatch import express, width
-from onkel.kernels import Kernel
-from onkel.rows import Points, Rows, beside, measure, order_for, rows_of
+from onkel.model.rows import Points, Rows, beside, measure, order_for, rows_of
+from onkel.problem.kernels import Kernel
 
 
 @jit

@@ -10,8 +10,8 @@ lost its way from taking the weights with it.
 import math
 from typing import Any
 
-from onkel.compiled import inner, jit
-from onkel.losses import Loss, slope
+from onkel.compiled.functions import inner, jit
+from onkel.problem.losses import Loss, slope
 
 
 @inner

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel import ascent
-from onkel.compiled import jit
+from onkel.compiled.functions import jit
 from onkel.engine.dual import target
-from onkel.losses import Kind, Loss, curvature, slope, value
-from onkel.tasks import judge
+from onkel.problem import ascent
+from onkel.problem.losses import Kind, Loss, curvature, slope, value
+from onkel.problem.tasks import judge
 
 
 @jit

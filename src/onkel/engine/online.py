@@ -3,19 +3,19 @@
 import math
 from typing import Any, NamedTuple
 
-from onkel.averages import tick
 from onkel.budget.dispatch import absorb
-from onkel.compiled import borrowed, inner
-from onkel.draws import Draws
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import borrowed, inner
 from onkel.engine.block import largest_score, score_row
 from onkel.engine.passes import walks
-from onkel.expansion import LookAhead, Model, Update, fold, foresee, rescale
-from onkel.kernels import Kernel
-from onkel.losses import Loss, radius
-from onkel.rates import Rate, base, decay, gain
-from onkel.reads import REFRESH, forgetful, refresh
-from onkel.steps import Step, propose
-from onkel.tasks import judge
+from onkel.model.averages import tick
+from onkel.model.expansion import LookAhead, Model, Update, fold, foresee, rescale
+from onkel.model.reads import REFRESH, forgetful, refresh
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss, radius
+from onkel.problem.rates import Rate, base, decay, gain
+from onkel.problem.steps import Step, propose
+from onkel.problem.tasks import judge
 
 
 class Plan(NamedTuple):

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from onkel.averages import roomy
-from onkel.compiled import choice, jit
-from onkel.draws import Draws
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import choice, jit
 from onkel.engine.block import Workspace, fill, look_ahead
 from onkel.engine.plan import slots_for
-from onkel.expansion import Model
-from onkel.rows import Rows
+from onkel.model.averages import roomy
+from onkel.model.expansion import Model
+from onkel.model.rows import Rows
 
 # Learn the rows of a block, one after another; the type of the plan says how. Returns
 # how many could be learnt.

@@ -15,8 +15,8 @@ from onkel.budget.redundant import Redundant
 from onkel.budget.represent import Represent
 from onkel.budget.share import Share
 from onkel.budget.spill import Spill
-from onkel.compiled import inner
-from onkel.reads import Gram, Inverse, Later, Nearest, Nothing
+from onkel.compiled.functions import inner
+from onkel.model.reads import Gram, Inverse, Later, Nearest, Nothing
 
 
 def largest_size(budget: Any) -> float:
@@ -58,7 +58,7 @@ def slots_for(size: int, rows: int, largest: int) -> int:
 
 
 def declared(budget: Any, ball: bool) -> type:
-    """Say what the model keeps of its centres, as a type of `onkel.reads`.
+    """Say what the model keeps of its centres, as a type of `onkel.model.reads`.
 
     The ball needs the Gram matrix where centres leave: the norm changes by f(c_j).
     """

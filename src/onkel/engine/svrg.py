@@ -20,18 +20,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import borrowed, inner, primitive
-from onkel.distances import face, nearest
-from onkel.draws import Draws
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import borrowed, inner, primitive
 from onkel.engine.block import largest_score
 from onkel.engine.passes import walks
-from onkel.expansion import LookAhead, Model, Update, foresee, insert
 from onkel.features.dispatch import width
-from onkel.kernels import Kernel
-from onkel.losses import Loss
-from onkel.rates import Rate
-from onkel.rows import between_center, spread_out
-from onkel.tasks import judge
+from onkel.model.distances import face, nearest
+from onkel.model.expansion import LookAhead, Model, Update, foresee, insert
+from onkel.model.rows import between_center, spread_out
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
+from onkel.problem.tasks import judge
 
 NO_SLOT = -1
 # Rows of the memory that a checkpoint visits at a time: their values stay in the first

@@ -17,13 +17,13 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be found
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from onkel.averages import roomy
-from onkel.draws import Draws
+from onkel.compiled.draws import Draws
 from onkel.engine import block, passes
 from onkel.engine.block import Workspace
 from onkel.engine.plan import slots_for
-from onkel.expansion import Model
-from onkel.rows import part
+from onkel.model.averages import roomy
+from onkel.model.expansion import Model
+from onkel.model.rows import part
 
 # Kernel values times features of a row below which a second thread costs more than it
 # saves: waking it takes longer than half a block.

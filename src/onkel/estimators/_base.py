@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.averages import Window
 from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
 from onkel.engine.online import Plan
 from onkel.engine.threads import Team
@@ -18,13 +17,14 @@ from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
-from onkel.kernels import Kernel
-from onkel.losses import Loss, smoothed
-from onkel.rates import Rate
+from onkel.model.averages import Window
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss, smoothed
+from onkel.problem.rates import Rate
+from onkel.problem.steps import Step
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
-from onkel.steps import Step
 
 # Parameters that say how to run, not what to learn.
 PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor"}

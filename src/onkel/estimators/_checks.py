@@ -19,7 +19,6 @@ import scipy.sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from onkel import kernels
 from onkel._version import __version__
 from onkel.estimators._beginning import FEW
 from onkel.estimators._distances import squared_distances, variance
@@ -32,7 +31,8 @@ from onkel.estimators._entries import (
     refuse_odd_columns,
 )
 from onkel.estimators._groups import MOST_JOBS
-from onkel.kernels import Kernel
+from onkel.problem import kernels
+from onkel.problem.kernels import Kernel
 
 
 def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel import rates
-from onkel.averages import Window
 from onkel.engine import dual
 from onkel.engine.learner import CHUNK, Learner
 from onkel.estimators._base import KernelEstimator
@@ -19,6 +17,8 @@ from onkel.estimators._parameters import (
     parameter,
 )
 from onkel.estimators._progress import Progress
+from onkel.model.averages import Window
+from onkel.problem import rates
 
 # Numbers of no rows.
 NONE = np.zeros(0)

@@ -16,7 +16,7 @@ from onkel.estimators._parameters import (
 from onkel.features import fourier
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
-from onkel.kernels import Kernel
+from onkel.problem.kernels import Kernel
 
 # Kernels with explicit features: Fourier features, or the rows themselves.
 EXPLICIT = ("rbf", "laplacian", "linear")

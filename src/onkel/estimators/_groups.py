@@ -6,8 +6,6 @@ from typing import Any, cast
 
 from sklearn.utils._param_validation import Interval
 
-from onkel import losses, rates
-from onkel.averages import DECAY, Window
 from onkel.budget import neighbors
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.merge import Merge
@@ -25,9 +23,11 @@ from onkel.estimators._parameters import (
     one_of,
     parameter,
 )
-from onkel.kernels import KERNELS
-from onkel.losses import Loss
-from onkel.rates import Rate
+from onkel.model.averages import DECAY, Window
+from onkel.problem import losses, rates
+from onkel.problem.kernels import KERNELS
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
 
 # Threads; more would take longer to begin than to work.
 MOST_JOBS = 1024

@@ -13,7 +13,6 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from onkel import kernels, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.inherit import Inherit
 from onkel.budget.remove import Remove
@@ -34,7 +33,8 @@ from onkel.estimators._parameters import (
     parameter,
 )
 from onkel.estimators._progress import Stages
-from onkel.kernels import Kernel
+from onkel.problem import kernels, rates, steps
+from onkel.problem.kernels import Kernel
 from onkel.refit import machine
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.extent import Extent

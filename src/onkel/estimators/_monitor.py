@@ -4,12 +4,12 @@ The problem is written as in a support vector machine, so that systems of both k
 be compared, with C_i the row's weight over (alpha n) for gradient systems:
 
     primal   1/2 |w|^2 + sum_i C_i l(f(x_i), y_i)
-    dual     sum_i of what `onkel.ascent` lists, with the scores of the present model
+    dual     sum_i of what `onkel.problem.ascent` lists, with the present scores
 
 Without a budget the dual of a dual system is exact; on a budget it is the surrogate of
 the BSCA paper. A gradient system's dual variables are what its steps add up to, which
-is known for one output and a loss that `onkel.ascent` knows, else NaN. Both are of the
-last iterate, also where the answer is an average.
+is known for one output and a loss that `onkel.problem.ascent` knows, else NaN. Both are
+of the last iterate, also where the answer is an average.
 """
 
 import math
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel import ascent
 from onkel.engine.learner import Learner
 from onkel.engine.objective import collect_slopes, totals
+from onkel.problem import ascent
 
 # What is kept of every epoch.
 NAMES = ("epoch", "seconds", "primal", "dual", "updates", "maintenance", "size")

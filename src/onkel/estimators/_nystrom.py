@@ -15,7 +15,7 @@ from onkel.estimators._groups import AnyKernel, Budgeted
 from onkel.estimators._parameters import FROM_ONE, group, one_of, parameter
 from onkel.features import nystrom
 from onkel.features.nystrom import Nystrom
-from onkel.kernels import Kernel
+from onkel.problem.kernels import Kernel
 
 # As in the paper on LLSVM; more hardly change the landmarks.
 KMEANS_STEPS = 10

@@ -38,7 +38,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel import steps
 from onkel.budget import cover
 from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
@@ -65,6 +64,7 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 # Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
 LEAST_ALIKE = 0.3

@@ -24,7 +24,6 @@ clip is applied to each coefficient, and to the newcomer. The newcomer takes the
 victim's slot. Several classes: norms of coefficient rows.
 """
 
-from onkel import losses, rates, steps
 from onkel.budget.sample import Uniform, Weighted
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -46,7 +45,8 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.losses import LIPSCHITZ
+from onkel.problem import losses, rates, steps
+from onkel.problem.losses import LIPSCHITZ
 
 
 @group

@@ -20,12 +20,11 @@ Deviations: the closed form above replaces the paper's search over the loss; the
 agree because the projection leaves f(x_t) unchanged. Several classes: tau is
 min(C, l / (2 k_tt)) on the rows of the class and of its runner-up, and row norms choose
 the victim. P keeps the inverse Gram matrix with a small jitter, and lays a row that the
-centres represent already on them instead of storing it (see `onkel.inverse`).
+centres represent already on them instead of storing it (see `onkel.model.inverse`).
 """
 
 from typing import Any
 
-from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
 from onkel.budget.inherit import Inherit
 from onkel.budget.share import Share
@@ -42,7 +41,8 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.losses import Loss
+from onkel.problem import losses, rates, steps
+from onkel.problem.losses import Loss
 
 STRATEGIES = {"s": Substitute, "nn": Share, "p": Inherit}
 

@@ -9,7 +9,7 @@ for a row i, with the model f~ on a budget in the place of f:
     a_i <- a_i + delta,    w~ <- w~ + y_i delta phi(x_i),    maintain if over budget
 
 Maintenance changes w~ only; the a_i just keep the steps in the box. Other losses have
-steps of the same kind (see `onkel.ascent`): squared_hinge, and for regression
+steps of the same kind (see `onkel.problem.ascent`): squared_hinge, and for regression
 epsilon_insensitive (support vector regression) and squared_error (kernel ridge).
 
 | symbol | here |
@@ -38,7 +38,6 @@ the mean.
 import math
 from typing import Any
 
-from onkel import ascent, losses, rates, steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.remove import Remove
 from onkel.engine.plan import UNLIMITED
@@ -62,7 +61,8 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import BatchRegressor
-from onkel.losses import Loss
+from onkel.problem import ascent, losses, rates, steps
+from onkel.problem.losses import Loss
 
 
 @group

@@ -29,7 +29,6 @@ exact loss, among centres whose coefficients point the same way (see
 `onkel.budget.merge`).
 """
 
-from onkel import steps
 from onkel.budget.bernoulli import Bernoulli
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -46,6 +45,7 @@ from onkel.estimators._groups import (
 )
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 
 class BudgetedSGD(

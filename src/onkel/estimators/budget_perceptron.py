@@ -13,12 +13,12 @@ Deviations: the newcomer competes for deletion like every other centre, and ties
 the oldest. Several classes: the Crammer-Singer margin without the centre's own share.
 """
 
-from onkel import losses, rates, steps
 from onkel.budget.redundant import Redundant
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes
 from onkel.estimators._parameters import NOT_NEGATIVE, parameter, system
+from onkel.problem import losses, rates, steps
 
 
 @system

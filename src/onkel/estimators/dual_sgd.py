@@ -27,7 +27,6 @@ no ball for squared_error. The average's share of a centre moves to the features
 it, so there is no average_exact.
 """
 
-from onkel import steps
 from onkel.budget import spill
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -42,6 +41,7 @@ from onkel.estimators._groups import (
 )
 from onkel.estimators._parameters import FROM_ONE, group, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 
 @group

@@ -41,7 +41,6 @@ the memory moves w at every row.
 
 from typing import Any
 
-from onkel import losses, rates, steps
 from onkel.engine import svrg
 from onkel.engine.learner import Learner
 from onkel.engine.plan import UNLIMITED
@@ -62,8 +61,9 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.kernels import Kernel
-from onkel.losses import Loss
+from onkel.problem import losses, rates, steps
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
 
 
 @group

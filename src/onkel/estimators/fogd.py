@@ -17,7 +17,6 @@ Deviations: features are scaled to |z(x)| = 1, which public code omits: its step
 times L is ours. Every row shrinks the model, also one without loss.
 """
 
-from onkel import steps
 from onkel.budget.linear import Linear
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -25,6 +24,7 @@ from onkel.estimators._features import Featured
 from onkel.estimators._groups import Averaged, MarginLoss, Passes, ResidualLoss, Steps
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 
 class FOGD(Steps, Averaged, Passes, Featured):

@@ -21,13 +21,13 @@ step of eta0 if |y - f| > epsilon, mu = |f'(x_r)|) is the heuristic of LSOKL.
 
 from sklearn.base import is_regressor
 
-from onkel import steps
 from onkel.budget import forget
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
+from onkel.problem import steps
 
 
 class Forgetron(Budgeted, AnyKernel, Passes, KernelEstimator):

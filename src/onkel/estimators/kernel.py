@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel import losses
 from onkel.engine.learner import Learner
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier, weights_of_rows
@@ -45,7 +44,8 @@ from onkel.estimators._machine import KernelMachine
 from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
-from onkel.losses import Loss
+from onkel.problem import losses
+from onkel.problem.losses import Loss
 from onkel.refit.calibration import log_odds
 from onkel.refit.held_out import Task
 from onkel.refit.maker import Machine

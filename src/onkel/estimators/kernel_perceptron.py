@@ -13,13 +13,13 @@ f <- f + eta0 sign(y - f) k(x, .).
 Deviations: the regression form is that of the LSOKL toolbox, not of a paper.
 """
 
-from onkel import steps
 from onkel.budget.grow import Grow
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
+from onkel.problem import steps
 
 
 class KernelPerceptron(AnyKernel, Passes, KernelEstimator):

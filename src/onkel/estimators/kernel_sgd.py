@@ -18,7 +18,6 @@ pass becomes a centre again. The first steps are as violent as 1/alpha; t0 tames
 and for squared_error they may overflow without it.
 """
 
-from onkel import steps
 from onkel.budget.grow import Grow
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -32,6 +31,7 @@ from onkel.estimators._groups import (
 )
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 
 class KernelSGD(Ball, Averaged, AnyKernel, Passes, KernelEstimator):

@@ -34,7 +34,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from onkel import losses, rates, steps
 from onkel.budget.grow import Grow
 from onkel.engine.learner import Learner
 from onkel.estimators._base import KernelEstimator, Recipe
@@ -43,6 +42,7 @@ from onkel.estimators._groups import AnyKernel, Talkative, Tube
 from onkel.estimators._nystrom import Landmarks
 from onkel.estimators._parameters import POSITIVE, group, one_of, parameter, system
 from onkel.estimators._regressor import BatchRegressor
+from onkel.problem import losses, rates, steps
 
 # Share of the largest eigenvalue below which one is cut.
 SMALLEST_SHARE = 1e-5

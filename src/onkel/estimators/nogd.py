@@ -35,7 +35,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel import steps
 from onkel.budget import landmarks
 from onkel.engine.learner import Learner
 from onkel.estimators._base import KernelEstimator, Recipe
@@ -55,6 +54,7 @@ from onkel.estimators._nystrom import checked_rank
 from onkel.estimators._parameters import FROM_ONE, group, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.features.nystrom import Nystrom
+from onkel.problem import steps
 
 
 @group

@@ -14,7 +14,6 @@ eta_t = eta0, or eta0 / t^power_t.
 Deviations: every row shrinks the model, also one without loss.
 """
 
-from onkel import steps
 from onkel.budget.grow import Grow
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
@@ -28,6 +27,7 @@ from onkel.estimators._groups import (
 )
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
+from onkel.problem import steps
 
 
 class OGD(Steps, Averaged, AnyKernel, Passes, KernelEstimator):

@@ -20,14 +20,13 @@ Cost: O(centres^2) per mistake, with aggressive=True per row with a margin below
 
 Deviations: the inverse Gram matrix has a small jitter on its diagonal, and a row whose
 delta^2 is of its size, such as a duplicate, is never stored, whatever eta (see
-`onkel.inverse`). Several classes: the rows of the class and of its runner-up move by +1
-and -1, or by half of tau each (a heuristic). Regression: if |y - f| > epsilon, steps of
-eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
+`onkel.model.inverse`). Several classes: the rows of the class and of its runner-up move
+by +1 and -1, or by half of tau each (a heuristic). Regression: if |y - f| > epsilon,
+steps of eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
 """
 
 from typing import Any
 
-from onkel import losses, steps
 from onkel.budget.represent import Represent
 from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
@@ -42,7 +41,8 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import OnlineRegressor
-from onkel.losses import Loss
+from onkel.problem import losses, steps
+from onkel.problem.losses import Loss
 
 
 @group

@@ -12,13 +12,13 @@ clock at each. The newcomer takes the slot of the centre that left. The regressi
 (a step of eta0 if |y - f| > epsilon) is that of the LSOKL toolbox.
 """
 
-from onkel import steps
 from onkel.budget.discard import Discard
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import OnlineRegressor
+from onkel.problem import steps
 
 
 class RBP(Budgeted, AnyKernel, Passes, KernelEstimator):

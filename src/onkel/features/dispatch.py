@@ -8,7 +8,7 @@ express(features, kernel, rows, first, last, points, norms, own, room, out)
 is memory to work in (`Learner._places` says how much).
 """
 
-from onkel.compiled import choice
+from onkel.compiled.functions import choice
 
 width, widths = choice(position=0)
 express, expresses = choice(position=0)

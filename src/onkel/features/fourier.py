@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel import kernels
+from onkel.compiled.trigonometry import circle
 from onkel.features.dispatch import expresses, widths
-from onkel.kernels import Kernel
-from onkel.rows import compare
-from onkel.trigonometry import circle
+from onkel.model.rows import compare
+from onkel.problem import kernels
+from onkel.problem.kernels import Kernel
 
 # For the products of rows with frequencies, whatever the kernel is.
 LINEAR = kernels.make("linear", 1.0, 1, 0.0)

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from onkel.features.dispatch import expresses, widths
-from onkel.kernels import Kernel
-from onkel.rows import spread_out
+from onkel.model.rows import spread_out
+from onkel.problem.kernels import Kernel
 
 
 class Identity(NamedTuple):

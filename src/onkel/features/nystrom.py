@@ -20,8 +20,8 @@ import numpy as np
 import scipy.linalg
 
 from onkel.features.dispatch import expresses, widths
-from onkel.kernels import Kernel, Kind, transform
-from onkel.rows import compare, copy
+from onkel.model.rows import compare, copy
+from onkel.problem.kernels import Kernel, Kind, transform
 
 # Share of the largest eigenvalue below which one is rounding, and the largest share
 # that is ever cut.

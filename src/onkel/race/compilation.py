@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
-from onkel import compile_cache
+from onkel.compiled import compile_cache
 from onkel.race.contestants import Entry
 
 # Seconds of a warm-up beyond which a system was not in the cache.

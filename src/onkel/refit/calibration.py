@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from onkel.engine.threads import blas_in_one_thread
-from onkel.losses import Kind
+from onkel.problem.losses import Kind
 from onkel.refit.held_out import Task
 
 # g has one slope before, between and after these. Of noisy rows the squared hinge makes

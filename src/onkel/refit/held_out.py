@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.engine.objective import differentiate
-from onkel.losses import Loss
+from onkel.problem.losses import Loss
 
 # With fewer rows every row is held out once, in so many parts.
 FEW, PARTS = 6000, 3

@@ -26,10 +26,10 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from onkel import kernels
 from onkel.engine.objective import differentiate
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.losses import Kind
+from onkel.problem import kernels
+from onkel.problem.losses import Kind
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
 from onkel.refit.solver import Solver, sloping

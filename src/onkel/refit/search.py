@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel import kernels
 from onkel.engine.threads import Team
+from onkel.problem import kernels
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
 from onkel.refit.solver import Solver

@@ -28,7 +28,7 @@ import scipy.linalg
 
 from onkel.engine.objective import differentiate
 from onkel.engine.threads import blas_in_one_thread
-from onkel.losses import Loss, smoothness
+from onkel.problem.losses import Loss, smoothness
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.values import Values
 

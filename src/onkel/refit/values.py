@@ -14,8 +14,8 @@ import scipy.sparse
 from onkel.engine import block
 from onkel.engine.learner import norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.kernels import Kernel, Kind
-from onkel.rows import beside, order_for, rows_of
+from onkel.model.rows import beside, order_for, rows_of
+from onkel.problem.kernels import Kernel, Kind
 
 # Kernel values that are kept: 384 MiB of them, or twice what the rows take in single
 # precision, if that is more, but not more than 1 GiB.

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel import kernels
-from onkel.averages import Whole
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.cover import NO_CORE, Cover
 from onkel.engine.dual import DualPlan
@@ -17,11 +15,13 @@ from onkel.engine.learner import Learner, gram_of, norms_of
 from onkel.engine.mapper import Mapper
 from onkel.engine.plan import NEWCOMER_FIRST
 from onkel.engine.svrg import NO_SLOT, Memory
-from onkel.expansion import HEAD, Model
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
-from onkel.kernels import Kernel
-from onkel.reads import Inverse
+from onkel.model.averages import Whole
+from onkel.model.expansion import HEAD, Model
+from onkel.model.reads import Inverse
+from onkel.problem import kernels
+from onkel.problem.kernels import Kernel
 from onkel.storage.filling import MOST, Sizes, filled, within
 
 # Relative error that norms and kernel values may have gathered, in single precision.

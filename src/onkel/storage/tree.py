@@ -17,10 +17,11 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import onkel.budget
 import onkel.features
-from onkel import averages, expansion, kernels, losses, rates, reads, steps
 from onkel.engine import dual, online, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.model import averages, expansion, reads
+from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
 
@@ -36,10 +37,15 @@ _MODULES = [
 ]
 
 
+def _short(name: str) -> str:
+    """Return the name of a thing in a file: its module and its own, in no room."""
+    return ".".join(name.split(".")[-2:])
+
+
 def _found(kind: type) -> dict[str, Any]:
-    """Everything of a kind that is defined in a module, by its full name."""
+    """Everything of a kind that is defined in a module, by its short name."""
     return {
-        f"{module.__name__}.{name}": thing
+        _short(f"{module.__name__}.{name}"): thing
         for module in _MODULES
         for name, thing in vars(module).items()
         if isinstance(thing, kind)
@@ -129,7 +135,7 @@ class Writer:
         )
 
     def _named(self, value: Any, where: str) -> dict[str, Any]:
-        name = f"{type(value).__module__}.{type(value).__name__}"
+        name = _short(f"{type(value).__module__}.{type(value).__name__}")
         assert NAMED.get(name) is type(value), name
         fields = zip(value._fields, value, strict=True)
         return {
@@ -228,7 +234,7 @@ class Reader:
             return self._array(content)[()]
         if kind == "named":
             fields = [self.value(part, below) for part in plain["fields"]]
-            return NAMED[content](*fields)
+            return NAMED[_short(content)](*fields)
         if kind == "generator":
             return _generator(self.value(content, below))
         if kind == "random_state":
@@ -258,7 +264,7 @@ class Reader:
     def _made(self, described: dict[str, Any], array: np.ndarray) -> np.ndarray:
         made: np.ndarray
         if "record" in described:
-            dtype = RECORDS[described["record"]]
+            dtype = RECORDS[_short(described["record"])]
             made = np.frombuffer(array.tobytes(), dtype).copy().view(np.recarray)
         elif "text" in described:
             *shape, length = array.shape

@@ -16,8 +16,8 @@ k_ii (+ 1/C), and its best point in the range is known.
 
 import math
 
-from onkel.compiled import inner
-from onkel.losses import Kind, Loss
+from onkel.compiled.functions import inner
+from onkel.problem.losses import Kind, Loss
 
 # Losses that have such a step.
 MARGIN = ("hinge", "squared_hinge")

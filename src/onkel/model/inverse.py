@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel.compiled import inner
-from onkel.expansion import LookAhead, Model, Update, spread
-from onkel.kernels import between
-from onkel.reads import Inverse, enters, leaves, moves
-from onkel.rows import between_center, spread_out
+from onkel.compiled.functions import inner
+from onkel.model.expansion import LookAhead, Model, Update, spread
+from onkel.model.reads import Inverse, enters, leaves, moves
+from onkel.model.rows import between_center, spread_out
+from onkel.problem.kernels import between
 
 JITTER = 1e-8
 CHECK_EVERY = 100

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.compiled import exact, written_for
+from onkel.compiled.functions import exact, written_for
 
 LOG2_E = 1.4426950408889634
 # ln(2) in two parts: the first has so few digits that n * LN2_HIGH is exact.

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import choice
-from onkel.rows import take
+from onkel.compiled.functions import choice
+from onkel.model.rows import take
 
 # A row has been seen, by a model with that scale.
 tick, ticks = choice(position=0)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner, ordered, primitive
-from onkel.expansion import LookAhead, Model, column
-from onkel.kernels import Kind
-from onkel.rows import apart, blur, coordinate, spread_out, squared_gap_to
+from onkel.compiled.functions import inner, ordered, primitive
+from onkel.model.expansion import LookAhead, Model, column
+from onkel.model.rows import apart, blur, coordinate, spread_out, squared_gap_to
+from onkel.problem.kernels import Kind
 
 # Error of a product of features, and of the exponential, in units in the last place;
 # generous. Beyond MOST_ULPS a value says nothing.

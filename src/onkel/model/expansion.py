@@ -34,7 +34,8 @@ The first slots of a model with a feature map (`onkel.features`) belong to the f
 which never leave: where a kernel value would be there is the value of a feature.
 
 Strategies read `column` = k(c_j, x_t), `row` = k(c_i, c_j), `alike` (one such value, in
-double precision), and what they declare of `onkel.reads`, which the primitives keep.
+double precision), and what they declare of `onkel.model.reads`, which the primitives
+keep.
 """
 
 import math
@@ -42,12 +43,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onkel import averages, reads
-from onkel.compiled import inner, ordered, primitive, shared, without_nan
+from onkel.compiled.functions import inner, ordered, primitive, shared, without_nan
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
-from onkel.kernels import Kernel, transform
-from onkel.rows import (
+from onkel.model import averages, reads
+from onkel.model.rows import (
     Rows,
     beside,
     between_center,
@@ -58,6 +58,7 @@ from onkel.rows import (
     squared_gap,
     take,
 )
+from onkel.problem.kernels import Kernel, transform
 
 HEAD = np.dtype(
     [
@@ -86,8 +87,8 @@ class Model(NamedTuple):
     diag: Any  # shape (capacity,): k(c, c)
     birth: Any  # shape (capacity,): the row number at which a centre came
     label: Any  # shape (capacity,): what the walk notes of a centre's row
-    reads: Any  # one of onkel.reads
-    average: Any  # one of onkel.averages
+    reads: Any  # one of onkel.model.reads
+    average: Any  # one of onkel.model.averages
     mapping: Any  # one of onkel.features
 
 
@@ -95,7 +96,7 @@ class LookAhead(NamedTuple):
     """The block, its kernel values with the centres, and room to work."""
 
     similarity: Kernel
-    rows: Any  # the block, one of onkel.rows
+    rows: Any  # the block, one of onkel.model.rows
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,): k(x_t, x_t)
     kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
@@ -175,7 +176,7 @@ def order_of(points: np.ndarray) -> Literal["C", "F"]:
 def facing(model: Model, rows: Rows) -> Model:
     """Return the model as compiled code takes it beside these rows; nothing is copied.
 
-    The centres must have the order of `onkel.rows.order_for`.
+    The centres must have the order of `onkel.model.rows.order_for`.
     """
     return model._replace(points=beside(rows, model.points))
 

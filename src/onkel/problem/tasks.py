@@ -7,8 +7,8 @@ margin f_y - max_{j != y} f_j.
 
 from typing import Any, NamedTuple
 
-from onkel.compiled import inner
-from onkel.losses import Loss, slope
+from onkel.compiled.functions import inner
+from onkel.problem.losses import Loss, slope
 
 
 class Verdict(NamedTuple):

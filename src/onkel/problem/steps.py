@@ -7,9 +7,9 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from onkel.compiled import inner
-from onkel.losses import Loss, value
-from onkel.tasks import Verdict
+from onkel.compiled.functions import inner
+from onkel.problem.losses import Loss, value
+from onkel.problem.tasks import Verdict
 
 
 class Kind(IntEnum):

@@ -42,7 +42,7 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
-from onkel.symbols import FUNCTIONS, SYMBOLS
+from onkel.compiled.symbols import FUNCTIONS, SYMBOLS
 
 try:
     import fcntl
@@ -50,7 +50,10 @@ except ImportError:  # Windows: every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
 # Where compiled code is; the interface above it has none, nor has __init__.py.
-COMPILED = ("[!_]*.py", "features/*.py", "budget/*.py", "engine/*.py")
+COMPILED = [
+    f"{room}/*.py"
+    for room in ("compiled", "problem", "model", "features", "budget", "engine")
+]
 
 # Seconds to wait for another process, which may hang, and between two looks at it. A
 # large function takes 30 seconds of an idle processor, minutes of a busy one.
@@ -75,7 +78,7 @@ SETTINGS = (
 
 
 def _stamp() -> str:
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     sources = [path for kind in COMPILED for path in sorted(folder.glob(kind))]
     content = b"".join(path.read_bytes() for path in sources)
     return hashlib.sha256(content).hexdigest()[:16] if sources else ""
@@ -240,7 +243,7 @@ def shipped() -> list[Path]:
     """Where entries are that came with the package, if any did."""
     folder = os.environ.get(SHIPPED)
     if folder is None:
-        return [Path(__file__).parent / "shipped_code"] if STAMP else []
+        return [Path(__file__).parents[1] / "shipped_code"] if STAMP else []
     return [Path(folder)] if folder else []
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import inner
-from onkel.exponential import exp_nonpositive
+from onkel.compiled.exponential import exp_nonpositive
+from onkel.compiled.functions import inner
 
 
 class Kind(IntEnum):

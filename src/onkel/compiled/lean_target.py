@@ -32,8 +32,8 @@ from numba.core.target_extension import (
 )
 from numba.core.utils import threadsafe_cached_property
 
-from onkel.levels import FEATURES, level
-from onkel.references import Reference
+from onkel.compiled.levels import FEATURES, level
+from onkel.compiled.references import Reference
 
 NAME = "onkel"
 # How numba's names begin: of the function that Python calls, of any function, and of

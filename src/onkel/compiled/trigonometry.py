@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.compiled import exact, inner, written_for
+from onkel.compiled.functions import exact, inner, written_for
 
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts: products of the first two with a whole number below 2^20, in

@@ -14,7 +14,7 @@ slope stay equal to the last bit, which the oldest-first rule for ties needs.
 from enum import IntEnum
 from typing import NamedTuple
 
-from onkel.compiled import inner
+from onkel.compiled.functions import inner
 
 
 class Kind(IntEnum):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import choice, inner
+from onkel.compiled.functions import choice, inner
 
 # Edits after which incrementally kept norms and scores are computed afresh.
 REFRESH = 4096
@@ -119,7 +119,7 @@ BOOK = np.dtype(
 
 
 class Inverse(NamedTuple):
-    """Declares the inverse Gram matrix; see `onkel.inverse`, which works with it."""
+    """Declares the inverse Gram matrix; `onkel.model.inverse` works with it."""
 
     values: Any  # shape (capacity, capacity), float64: k(c_i, c_j)
     root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter

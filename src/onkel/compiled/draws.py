@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled import INNER, written_for
+from onkel.compiled.functions import INNER, written_for
 
 _UNIFORM = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel.symbols import FUNCTIONS, SYMBOLS
+from onkel.compiled.symbols import FUNCTIONS, SYMBOLS
 
 F = TypeVar("F", bound=Callable)
 
@@ -59,7 +59,7 @@ def _begin() -> None:
 def _target() -> str:
     """Return for which of numba's targets to compile."""
     try:
-        from onkel.lean_target import TARGET
+        from onkel.compiled.lean_target import TARGET
     except ImportError as error:  # a numba that nobody knew here
         warnings.warn(f"onkel compiles slowly: {error}", RuntimeWarning, stacklevel=2)
         return "cpu"
@@ -80,7 +80,7 @@ class Compiled:
         """What numba has made of it; with NUMBA_DISABLE_JIT the function itself."""
         import numba
 
-        from onkel.compile_cache import attach
+        from onkel.compiled.compile_cache import attach
 
         _begin()
         compiled = numba.jit(**OPTIONS, _target=_target())(self.function)
@@ -276,7 +276,7 @@ def _by_reference(function: Callable) -> Callable:
     """Return what calls a function with addresses of tuples; see `references`."""
     import numba
 
-    from onkel.references import through
+    from onkel.compiled.references import through
 
     compiled = numba.jit(**INNER, _target=_target())(function)
     return _calling(function, through(compiled))

@@ -7,7 +7,7 @@ a block run over contiguous numbers: centre by centre beside dense rows, feature
 feature beside sparse ones, where each stored feature adds a multiple of that feature's
 values in all centres.
 
-A product is <x, c>, for the laplacian kernel |x - c|_1; see `onkel.kernels`.
+A product is <x, c>, for the laplacian kernel |x - c|_1; see `onkel.problem.kernels`.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.compiled import inner, primitive, shared
-from onkel.kernels import Kernel, Kind, between
+from onkel.compiled.functions import inner, primitive, shared
+from onkel.problem.kernels import Kernel, Kind, between
 
 
 class Rows(NamedTuple):

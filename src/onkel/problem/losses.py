@@ -8,7 +8,7 @@ import math
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from onkel.compiled import inner
+from onkel.compiled.functions import inner
 
 
 class Kind(IntEnum):

@@ -1,0 +1,1 @@
+"""How code is compiled, linked, kept and found; and what compiled code lacks."""

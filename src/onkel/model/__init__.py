@@ -1,0 +1,1 @@
+"""The model: an expansion over centres, what is kept of it, and how it may change."""

@@ -1,0 +1,1 @@
+"""The problem: kernels, losses, step sizes, steps and what scores mean."""
