@@ -33,8 +33,8 @@ NEAR = {
     "budget/sample.py": ["exact/test_engine"],
     "budget/forget.py": ["exact/test_engine"],
     "budget/cover.py": ["unit/test_cover", "exact/test_engine"],
-    "engine/online.py": ["invariants/test_degenerate"],
-    "engine/block.py": ["unit/test_threads", "unit/test_distances"],
+    "engine/online.py": ["contract/test_numbers", "invariants/test_degenerate"],
+    "engine/block.py": ["unit/test_threads", "exact/test_engine"],
     "estimators/_classifier.py": ["contract/test_labels", "exact/test_refit"],
     "estimators/_checks.py": ["contract/test_state"],
 }

@@ -414,3 +414,17 @@ def test_coefficients_that_are_finite_but_whose_sum_is_not_are_refused() -> None
     with pytest.raises(ValueError, match="overflow"):
         model.partial_fit([[-50.0, 0.0, 0.0]], [1])
     assert model.t_ == 3
+
+
+@pytest.mark.parametrize("size", [1e60, 1e75, 1e103])
+def test_a_row_whose_kernel_value_is_close_to_infinite_is_refused(size: float) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    y = np.arange(12) % 2
+    model = onkel.RBPClassifier(budget=4, kernel="poly", gamma=1.0, random_state=0)
+    model.partial_fit(X, y)
+    before = model.decision_function(X)
+    X[5] = size
+    with pytest.raises(ValueError, match="overflowed at row 5"):
+        model.partial_fit(X, y)
+    X[5] = 0.0
+    np.testing.assert_array_equal(model.decision_function(X)[:5], before[:5])

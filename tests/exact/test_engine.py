@@ -457,11 +457,14 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     )
 
 
-def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_threads_do_not_change_the_result(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Threads pay for large models only; here they shall work all the same.
     monkeypatch.setattr(threads, "WORTHWHILE", 0)
     X, y = data("binary", rows=1000)
-    fixed = {"budget": 50, "gamma": 0.5, "maintenance": "removal"}
+    fixed = {"budget": 50, "gamma": 0.5, "maintenance": "removal", "kernel": kernel}
     one = onkel.BSGDClassifier(**fixed, n_jobs=1)
     two = onkel.BSGDClassifier(**fixed, n_jobs=2)
     np.testing.assert_allclose(
