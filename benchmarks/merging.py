@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.declaration import UNLIMITED
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.merge import (
     join,
@@ -20,7 +21,6 @@ from onkel.budget.merge import (
 from onkel.compiled.functions import inner
 from onkel.engine.learner import Learner
 from onkel.engine.online import Plan
-from onkel.engine.plan import UNLIMITED
 from onkel.model.expansion import LookAhead, Model
 from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem

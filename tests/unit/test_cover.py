@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from onkel.budget import cover
 from onkel.budget.cover import NO_CORE, Cover
+from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.budget.dispatch import absorb
-from onkel.engine.plan import UNLIMITED, largest_size
 from onkel.model import distances, reads
 from onkel.model.expansion import Update, allocate
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from onkel.budget import landmarks, spill
+from onkel.budget.declaration import largest_size
 from onkel.budget.dispatch import absorb
 from onkel.budget.linear import Linear
 from onkel.compiled.functions import jit
@@ -24,7 +25,6 @@ from onkel.compiled.trigonometry import FURTHEST_DOUBLE, FURTHEST_SINGLE, circle
 from onkel.engine import svrg
 from onkel.engine.learner import CHUNK, TILE
 from onkel.engine.mapper import Mapper
-from onkel.engine.plan import largest_size
 from onkel.features import fourier, nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width

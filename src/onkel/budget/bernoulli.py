@@ -5,13 +5,20 @@ for every insertion that exceeds the budget, whatever the probability, so that r
 which differ only in the rate see the same draws.
 """
 
+import math
 from typing import Any, NamedTuple
 
+from onkel.budget.declaration import declaration, strategy
 from onkel.budget.dispatch import absorbs, lay, leans, maintain
 from onkel.compiled.draws import Draws, uniform
 from onkel.model.expansion import LookAhead, Model, Update, insert
 
 
+@strategy(
+    reads=lambda own: declaration(own.maintenance).reads(own.maintenance),
+    slots=lambda own: own.limit if math.isinf(own.rate) else own.hard_limit,
+    newcomer=True,
+)
 class Bernoulli(NamedTuple):
     """When to maintain; `maintenance` knows how."""
 

@@ -15,16 +15,19 @@ When there are `limit` cores, a row that none covers gives its update to the nea
 and the ledger counts it.
 """
 
+import math
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inner, primitive
 from onkel.model.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
 from onkel.model.expansion import LookAhead, Model, Update, add, insert
+from onkel.model.ranges import WORK, counter
 
 LEDGER = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
 # Mark of a centre that is no core, and of an unused place in the table of cells.
@@ -39,6 +42,16 @@ class Shape(IntEnum):
     GRID = 2
 
 
+@strategy(
+    # Centres that are kept do not count.
+    slots=lambda own: math.inf if own.beta > 0.0 else own.limit,
+    ranges={
+        "ledger.cores": lambda s: (0, min(s.used, s.limit)),
+        "ledger.absorbed": counter,
+        "mark": lambda s: (-1, 2**31 - 1),
+        "table": WORK,
+    },
+)
 class Cover(NamedTuple):
     """How to cover, and who is a core; `make` is the constructor."""
 

@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws, uniform
 from onkel.model.expansion import LookAhead, Model, Update, insert, replace
 
 
+@strategy()
 class Discard(NamedTuple):
     """A hard budget; the victim is never the newcomer."""
 

@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, Update, insert, replace, rescale
+from onkel.model.ranges import counter, finite
+from onkel.model.reads import Later
 
 # Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
 ALLOWANCE, LEAST = 15.0 / 32.0, 0.4
@@ -31,6 +34,14 @@ LEDGER = np.dtype(
 )
 
 
+@strategy(
+    reads=Later,
+    ranges={
+        "ledger.damage": finite,
+        "ledger.mistakes": counter,
+        "ledger.oldest": lambda s: (0, max(s.used - 1, 0)),
+    },
+)
 class Forget(NamedTuple):
     """A hard budget, first in first out; `make` is the constructor."""
 

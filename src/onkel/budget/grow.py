@@ -1,12 +1,15 @@
 """No budget: every update stays."""
 
+import math
 from typing import NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.model.expansion import LookAhead, Model, Update, insert
 
 
+@strategy(slots=lambda own: math.inf, only_grows=True)
 class Grow(NamedTuple):
     """Keep everything; the caller sees to the room."""
 

@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.budget.project import losses, project_out
 from onkel.compiled.draws import Draws
 from onkel.model.expansion import LookAhead, Model, Update, insert, oldest_smallest
 from onkel.model.inverse import in_span, lay_on, lean
+from onkel.model.reads import Inverse
 
 
+@strategy(reads=Inverse, newcomer=True)
 class Inherit(NamedTuple):
     """A hard budget."""
 

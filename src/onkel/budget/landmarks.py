@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.model.expansion import LookAhead, Model, Update, insert
+from onkel.model.ranges import WORK
 
 LEDGER = np.dtype(
     [("up", np.int64), ("down", np.int64), ("weight", np.float64)], align=True
 )
 
 
+@strategy(
+    ranges={"ledger.up": WORK, "ledger.down": WORK, "ledger.weight": WORK},
+)
 class Landmarks(NamedTuple):
     """As many landmarks as the limit says; `make` is the constructor."""
 

@@ -7,11 +7,13 @@ An update moves the weights of all features, each by its value at the row.
 
 from typing import NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.model.expansion import LookAhead, Model, Update, column, spread
 
 
+@strategy()
 class Linear(NamedTuple):
     """No centres."""
 

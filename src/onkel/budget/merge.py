@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.compiled.functions import inner, without_nan
 from onkel.model.expansion import (
@@ -50,16 +51,6 @@ SAME = 1e-8
 RIGHT_ANGLE = 1e-9
 # Further than this, the best place is the heavier centre itself, to double precision.
 FAR = 40.0
-
-
-class Merge(NamedTuple):
-    """Maintenance by merging."""
-
-    nothing: int = 0  # a NamedTuple without fields has no compiled type
-
-    def tabulated(self) -> np.ndarray:
-        """Return what the look-ahead has to carry."""
-        return table()
 
 
 class Meeting(NamedTuple):
@@ -313,6 +304,13 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
         ):
             best = Match(n, meeting)
     return best
+
+
+@strategy(table=table)
+class Merge(NamedTuple):
+    """Maintenance by merging."""
+
+    nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
 @leaning(Merge)

@@ -10,14 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.merge import kernel_row
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, alike, bequeath, drop
 from onkel.model.inverse import JITTER
+from onkel.model.ranges import WORK
 
 
+@strategy(ranges={"chosen": WORK, "matrix": WORK, "shares": WORK})
 class Neighbors(NamedTuple):
     """Maintenance by projection on a few centres; `make` is the constructor."""
 

@@ -11,6 +11,7 @@ O(centres^2) per update.
 
 from typing import Any, NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
@@ -24,8 +25,10 @@ from onkel.model.expansion import (
     squared_norms,
 )
 from onkel.model.inverse import in_span, inverse_column, inverse_diagonal, lean
+from onkel.model.reads import Inverse
 
 
+@strategy(reads=Inverse)
 class Project(NamedTuple):
     """Maintenance by projection."""
 

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, Update, drop, insert
-from onkel.model.reads import REFRESH, refresh
+from onkel.model.reads import REFRESH, Gram, refresh
 
 
+@strategy(reads=Gram, newcomer=True)
 class Redundant(NamedTuple):
     """A hard budget; declares the Gram matrix."""
 

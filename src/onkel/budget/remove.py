@@ -6,11 +6,13 @@ every time; it is exact because raw coefficients are compared.
 
 from typing import Any, NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import lays, leaning, maintains
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, drop, oldest_smallest, squared_norms
 
 
+@strategy()
 class Remove(NamedTuple):
     """Maintenance by removal."""
 

@@ -17,13 +17,16 @@ O(centres^2) per update.
 import math
 from typing import NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, Update, insert
 from onkel.model.inverse import in_span, lay_on, lean
+from onkel.model.reads import Inverse
 
 
+@strategy(reads=Inverse)
 class Represent(NamedTuple):
     """A threshold on the residual norm, and perhaps a budget."""
 

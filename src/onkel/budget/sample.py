@@ -13,6 +13,7 @@ s = (B-1)/sum(u) is what this gives when no p_i would be negative.
 import math
 from typing import Any, NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inner
@@ -29,6 +30,7 @@ from onkel.model.expansion import (
 )
 
 
+@strategy()
 class Uniform(NamedTuple):
     """A hard budget, every centre equally likely to leave."""
 
@@ -36,6 +38,7 @@ class Uniform(NamedTuple):
     cap: float
 
 
+@strategy()
 class Weighted(NamedTuple):
     """A hard budget, small coefficients more likely to leave (BOGD++)."""
 

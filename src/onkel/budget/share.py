@@ -12,15 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import LookAhead, Model, Update, add, insert, replace
+from onkel.model.reads import Nearest
 
 # k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
 SAME = 1e-6
 
 
+@strategy(reads=Nearest)
 class Share(NamedTuple):
     """A hard budget; declares nearest neighbours."""
 

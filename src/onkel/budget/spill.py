@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.features.dispatch import width
@@ -23,8 +24,10 @@ from onkel.model.expansion import (
     insert,
     pour,
 )
+from onkel.model.ranges import finite
 
 
+@strategy(newcomer=True, ranges={"features": finite})
 class Spill(NamedTuple):
     """A hard budget; `make` is the constructor."""
 

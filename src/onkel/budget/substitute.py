@@ -7,6 +7,7 @@ best one is argmin a_r^2 (k_rr - k_rt^2 / k_tt). The newcomer itself is never it
 
 from typing import NamedTuple
 
+from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorbs
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
@@ -23,6 +24,7 @@ from onkel.model.expansion import (
 )
 
 
+@strategy()
 class Substitute(NamedTuple):
     """A hard budget."""
 

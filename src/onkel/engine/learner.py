@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
 from onkel.compiled.draws import draws_of
 from onkel.engine import block, passes, threads
 from onkel.engine.block import Workspace
-from onkel.engine.plan import UNLIMITED, declared, largest_size, looked_up, slots_for
+from onkel.engine.plan import declared, looked_up, slots_for
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.features import nystrom
 from onkel.features.absent import Absent

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.budget.declaration import strategy
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import borrowed, inner, primitive
 from onkel.engine.block import largest_score
@@ -27,6 +28,7 @@ from onkel.engine.passes import walks
 from onkel.features.dispatch import width
 from onkel.model.distances import face, nearest
 from onkel.model.expansion import LookAhead, Model, Update, foresee, insert
+from onkel.model.ranges import WORK, finite, not_negative
 from onkel.model.rows import between_center, spread_out
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
@@ -78,6 +80,28 @@ class Change(NamedTuple):
     own: float  # at the model
 
 
+@strategy(
+    ranges={
+        "checkpoint": finite,
+        "total": finite,
+        "gradient": finite,
+        "scores": WORK,
+        "some": WORK,
+        "mark": WORK,
+        "values": finite,
+        "points": finite,
+        "entries.y": finite,
+        "entries.weight": not_negative,
+        "entries.slope": finite,
+        "entries.up": lambda s: (0, s.outputs - 1),
+        "entries.down": lambda s: (-1, s.outputs - 1),
+        "entries.slot": lambda s: (-1, s.used - 1),
+        "entries.known": lambda s: (0, s.used),
+        "ledger.place": lambda s: (0, s.memory - 1),
+        "ledger.length": lambda s: (0, s.memory),
+        "ledger.steps": lambda s: (0, s.period - 1),
+    },
+)
 class Memory(NamedTuple):
     """Who becomes a core, the checkpoint, and the last rows; `make` constructs it."""
 

@@ -8,10 +8,10 @@ from sklearn.utils._param_validation import Interval
 
 from onkel.budget import neighbors
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.declaration import UNLIMITED
 from onkel.budget.merge import Merge
 from onkel.budget.project import Project
 from onkel.budget.remove import Remove
-from onkel.engine.plan import UNLIMITED
 from onkel.estimators._parameters import (
     AUTO,
     BOOLEAN,

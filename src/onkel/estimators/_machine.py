@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.declaration import UNLIMITED
 from onkel.budget.inherit import Inherit
 from onkel.budget.remove import Remove
 from onkel.engine.learner import CHUNK, Learner
 from onkel.engine.mixture import mix
-from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS, squared_distances

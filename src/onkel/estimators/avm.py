@@ -39,8 +39,8 @@ from typing import Any
 import numpy as np
 
 from onkel.budget import cover
+from onkel.budget.declaration import UNLIMITED
 from onkel.engine.learner import Learner
-from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier

@@ -39,8 +39,8 @@ import math
 from typing import Any
 
 from onkel.budget.bernoulli import Bernoulli
+from onkel.budget.declaration import UNLIMITED
 from onkel.budget.remove import Remove
-from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._dual import DualEstimator

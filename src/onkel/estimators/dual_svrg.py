@@ -41,9 +41,9 @@ the memory moves w at every row.
 
 from typing import Any
 
+from onkel.budget.declaration import UNLIMITED
 from onkel.engine import svrg
 from onkel.engine.learner import Learner
-from onkel.engine.plan import UNLIMITED
 from onkel.engine.svrg import Memory, ReducedPlan
 from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier

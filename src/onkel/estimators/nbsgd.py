@@ -31,7 +31,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.engine.plan import UNLIMITED
+from onkel.budget.declaration import UNLIMITED
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import MarginLoss, ResidualLoss
 from onkel.estimators._parameters import (

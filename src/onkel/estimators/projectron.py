@@ -27,8 +27,8 @@ steps of eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
 
 from typing import Any
 
+from onkel.budget.declaration import UNLIMITED
 from onkel.budget.represent import Represent
-from onkel.engine.plan import UNLIMITED
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes

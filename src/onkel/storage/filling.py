@@ -8,138 +8,81 @@ its range (`RANGES`). A number that parameters determine must be the same in the
 and what is only room to work in stays as it is in the empty learner.
 """
 
-import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-# Counters beyond this would not be exact as floating-point numbers.
-MOST = 2**53
-SMALLEST, LARGEST = 5e-324, sys.float_info.max
+from onkel.budget.declaration import DECLARED
+from onkel.model.ranges import (
+    WORK,
+    Range,
+    Sizes,
+    counter,
+    finite,
+    not_negative,
+    positive,
+)
 
-
-class Sizes(NamedTuple):
-    """Numbers of one learner that bound others."""
-
-    outputs: int
-    labels: int  # that a centre may have
-    used: int = 0  # slots
-    first: int = 0  # of them that belong to explicit features
-    most: int = MOST  # slots that may be in use
-    limit: int = MOST  # of the budget
-    memory: int = 0  # rows that it remembers
-    period: int = 1  # between its checkpoints
-    room: int = 0  # for centres that left an average
-
-
-Range = Callable[[Sizes], tuple[float, float]]
-
-
-def _finite(sizes: Sizes) -> tuple[float, float]:
-    return -LARGEST, LARGEST
-
-
-def _positive(sizes: Sizes) -> tuple[float, float]:
-    return SMALLEST, LARGEST
-
-
-def _not_negative(sizes: Sizes) -> tuple[float, float]:
-    return 0.0, LARGEST
-
-
-def _counter(sizes: Sizes) -> tuple[float, float]:
-    return 0, MOST
-
-
-# Room to work in, and what follows from the rest: taken from the empty learner.
-WORK = None
 # By the names of types and fields; what is not here must be as in the empty learner.
 RANGES: dict[str, Range | None] = {
     "Model.head.count": lambda s: (s.first, s.most),
-    "Model.head.t": _counter,
-    "Model.head.updates": _counter,
-    "Model.head.maintenance": _counter,
-    "Model.head.mistakes": _counter,
-    "Model.head.factor": _positive,
-    "Model.head.norm2": _finite,
-    "Model.head.largest": _not_negative,
-    "Model.coef": _finite,
-    "Model.points": _finite,
-    "Model.norms": _not_negative,
-    "Model.diag": _finite,
-    "Model.birth": _counter,
+    "Model.head.t": counter,
+    "Model.head.updates": counter,
+    "Model.head.maintenance": counter,
+    "Model.head.mistakes": counter,
+    "Model.head.factor": positive,
+    "Model.head.norm2": finite,
+    "Model.head.largest": not_negative,
+    "Model.coef": finite,
+    "Model.points": finite,
+    "Model.norms": not_negative,
+    "Model.diag": finite,
+    "Model.birth": counter,
     "Model.label": lambda s: (-1, s.labels - 1),
-    "Later.scores": _finite,
-    "Gram.scores": _finite,
-    "Gram.values": _finite,
-    "Nearest.scores": _finite,
-    "Nearest.values": _finite,
+    "Later.scores": finite,
+    "Gram.scores": finite,
+    "Gram.values": finite,
+    "Nearest.scores": finite,
+    "Nearest.values": finite,
     "Nearest.nearest": lambda s: (-1, max(s.used - 1, 0)),
-    "Nearest.since": _counter,
-    "Nearest.clock": _counter,
-    "Inverse.values": _finite,
-    "Inverse.root": _finite,
+    "Nearest.since": counter,
+    "Nearest.clock": counter,
+    "Inverse.values": finite,
+    "Inverse.root": finite,
     "Inverse.column": WORK,
     "Inverse.shares": WORK,
     "Inverse.work": WORK,
     "Inverse.book.residual": WORK,
     "Inverse.book.kxx": WORK,
-    "Inverse.book.edits": _counter,
-    "Inverse.book.repairs": _counter,
+    "Inverse.book.edits": counter,
+    "Inverse.book.repairs": counter,
     **{
         f"{average}.{field}": span
         for average in ("Mean", "Whole")
         for field, span in {
-            "lag": _finite,
-            "mass": _finite,
-            "book.rows": _counter,
-            "book.start": _counter,
+            "lag": finite,
+            "mass": finite,
+            "book.rows": counter,
+            "book.start": counter,
             "book.retired": lambda s: (0, s.room),
-            "book.scales": _finite,
+            "book.scales": finite,
         }.items()
     },
-    "Whole.points": _finite,
-    "Whole.norms": _not_negative,
-    "Whole.masses": _finite,
-    "Nystrom.matrix": _finite,
-    "Cover.ledger.cores": lambda s: (0, min(s.used, s.limit)),
-    "Cover.ledger.absorbed": _counter,
-    "Cover.mark": lambda s: (-1, 2**31 - 1),
-    "Cover.table": WORK,
-    "Forget.ledger.damage": _finite,
-    "Forget.ledger.mistakes": _counter,
-    "Forget.ledger.oldest": lambda s: (0, max(s.used - 1, 0)),
-    "Landmarks.ledger.up": WORK,
-    "Landmarks.ledger.down": WORK,
-    "Landmarks.ledger.weight": WORK,
-    "Neighbors.chosen": WORK,
-    "Neighbors.matrix": WORK,
-    "Neighbors.shares": WORK,
-    "Spill.features": _finite,
-    "Memory.checkpoint": _finite,
-    "Memory.total": _finite,
-    "Memory.gradient": _finite,
-    "Memory.scores": WORK,
-    "Memory.some": WORK,
-    "Memory.mark": WORK,
-    "Memory.values": _finite,
-    "Memory.points": _finite,
-    "Memory.entries.y": _finite,
-    "Memory.entries.weight": _not_negative,
-    "Memory.entries.slope": _finite,
-    "Memory.entries.up": lambda s: (0, s.outputs - 1),
-    "Memory.entries.down": lambda s: (-1, s.outputs - 1),
-    "Memory.entries.slot": lambda s: (-1, s.used - 1),
-    "Memory.entries.known": lambda s: (0, s.used),
-    "Memory.ledger.place": lambda s: (0, s.memory - 1),
-    "Memory.ledger.length": lambda s: (0, s.memory),
-    "Memory.ledger.steps": lambda s: (0, s.period - 1),
+    "Whole.points": finite,
+    "Whole.norms": not_negative,
+    "Whole.masses": finite,
+    "Nystrom.matrix": finite,
     "DualPlan.step": WORK,
-    "DualPlan.ledger.surrogate": _finite,
-    "DualPlan.ledger.gain": _finite,
-    "DualPlan.ledger.mean_gain": _finite,
+    "DualPlan.ledger.surrogate": finite,
+    "DualPlan.ledger.gain": finite,
+    "DualPlan.ledger.mean_gain": finite,
     "DualPlan.ledger.adapting": lambda s: (0, 1),
+    # Strategies say it themselves.
+    **{
+        f"{strategy.__name__}.{field}": span
+        for strategy, declared in DECLARED.items()
+        for field, span in declared.ranges.items()
+    },
 }
 
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.cover import NO_CORE, Cover
+from onkel.budget.declaration import declaration
 from onkel.engine.dual import DualPlan
 from onkel.engine.learner import Learner, gram_of, norms_of
 from onkel.engine.mapper import Mapper
-from onkel.engine.plan import NEWCOMER_FIRST
 from onkel.engine.svrg import NO_SLOT, Memory
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Whole
 from onkel.model.expansion import HEAD, Model
+from onkel.model.ranges import MOST, Sizes
 from onkel.model.reads import Inverse
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
-from onkel.storage.filling import MOST, Sizes, filled, within
+from onkel.storage.filling import filled, within
 
 # Relative error that norms and kernel values may have gathered, in single precision.
 ROUNDING = 1e-2
@@ -96,7 +96,7 @@ def _sizes(blank: Learner, count: int) -> Sizes:
     model, budget, plan = blank.model, blank.budget, blank.plan
     outputs, capacity = model.coef.shape
     # The newcomer's own slot is free again once the budget has disposed.
-    newcomer = isinstance(budget, (Bernoulli, *NEWCOMER_FIRST))
+    newcomer = declaration(budget).newcomer
     return Sizes(
         outputs,
         # Dual systems note a row there, which nobody goes to.

@@ -1,0 +1,92 @@
+"""What a strategy declares of itself; who asks need not know which there are."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from onkel.model.ranges import Range
+from onkel.model.reads import Nothing
+
+C = TypeVar("C", bound=type)
+
+# A limit that no model reaches.
+UNLIMITED = 2**62
+NO_TABLE = np.zeros((0, 0), np.float32)
+
+
+class Declaration(NamedTuple):
+    """What the library asks a strategy for; see `strategy`."""
+
+    reads: Callable[[Any], type]
+    slots: Callable[[Any], float]
+    newcomer: int
+    only_grows: bool
+    table: Callable[[], np.ndarray]
+    ranges: Mapping[str, Range | None]
+
+
+DECLARED: dict[type, Declaration] = {}
+
+
+def strategy(
+    *,
+    reads: type | Callable[[Any], type] = Nothing,
+    slots: Callable[[Any], float] = lambda own: own.limit,
+    newcomer: bool = False,
+    only_grows: bool = False,
+    table: Callable[[], np.ndarray] = lambda: NO_TABLE,
+    ranges: Mapping[str, Range | None] | None = None,
+) -> Callable[[C], C]:
+    """Decorate the NamedTuple of a strategy with what it needs.
+
+    Parameters
+    ----------
+    reads
+        What the model keeps of its centres for it: a type of `onkel.model.reads`, or a
+        function of the strategy that returns one.
+    slots
+        Most centres that it keeps, infinity where it may grow for ever.
+    newcomer
+        Whether the newcomer has a slot of its own before somebody leaves.
+    only_grows
+        Whether coefficients of centres that are there never change.
+    table
+        What it looks up while it works and is not part of the model.
+    ranges
+        In which ranges its arrays and counters lie, by their names.
+
+    Examples
+    --------
+    >>> @strategy(newcomer=True)
+    ... class Patient(NamedTuple):
+    ...     limit: int
+    >>> largest_size(Patient(limit=10))
+    11
+    """
+
+    def declare(cls: C) -> C:
+        of_each = (lambda own: reads) if isinstance(reads, type) else reads
+        DECLARED[cls] = Declaration(
+            of_each, slots, int(newcomer), only_grows, table, ranges or {}
+        )
+        return cls
+
+    return declare
+
+
+def declaration(own: Any) -> Declaration:
+    """Return what a strategy has declared."""
+    if type(own) not in DECLARED:
+        raise TypeError(
+            f"{type(own).__name__} is no strategy: decorate it with @strategy"
+        )
+    return DECLARED[type(own)]
+
+
+def largest_size(budget: Any) -> float:
+    """Slots that a strategy may come to use, infinite where it may grow for ever."""
+    declared = declaration(budget)
+    limit = declared.slots(budget)
+    return limit + declared.newcomer if limit < UNLIMITED else math.inf
