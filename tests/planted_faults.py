@@ -36,7 +36,7 @@ NEAR = {
     "engine/online.py": ["contract/test_numbers", "invariants/test_degenerate"],
     "engine/block.py": ["unit/test_threads", "exact/test_engine"],
     "estimators/_classifier.py": ["contract/test_labels", "exact/test_refit"],
-    "estimators/_checks.py": ["contract/test_state"],
+    "estimators/_checks.py": ["contract/test_bad_input"],
 }
 # Seconds for one fault: tests that find none take long.
 LONGEST = 3600
