@@ -1,9 +1,9 @@
 """Levels of processors: which instructions compiled code may use.
 
 Code for a level runs on every processor that has it, so that it can come with the
-package, or lie in a home that machines of several kinds share. It is as fast as code
-for the very processor (`python -m benchmarks levels`). One that has none of the levels
-gets code of its own.
+package, or lie in a home that machines of several kinds share. For the best level that
+a processor has it is as fast as code for the very processor (`python -m benchmarks
+levels`). One that has none of the levels gets code of its own.
 """
 
 import functools
