@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel.compiled.symbols import FUNCTIONS, SYMBOLS
+from onkel.compiled.symbols import APART, FUNCTIONS, SYMBOLS
 
 F = TypeVar("F", bound=Callable)
 
@@ -197,6 +197,17 @@ def inner(function: F) -> F:
 def primitive(function: F) -> F:
     """As `inner`, merged into the caller: a call costs more than a small change."""
     return _inner(function, MERGED)
+
+
+def apart(function: F) -> F:
+    """As `inner`, but never merged into a caller, however small.
+
+    The constants of a loop, as of an exponential, do not stay in registers where it is
+    only a part of a large function.
+    """
+    names = *function.__module__.split("."), function.__qualname__
+    APART.append("_ZN" + "".join(f"{len(name)}{name}" for name in names))
+    return inner(function)
 
 
 def exact(function: F) -> F:

@@ -6,3 +6,6 @@ from typing import Any
 FUNCTIONS: dict[str, Any] = {}
 # Of the names in this process: the function, and the types of its arguments.
 SYMBOLS: dict[str, tuple[Any, Any]] = {}
+
+# How the compiled names of functions begin that stay functions of their own.
+APART: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.compiled.functions import exact, inner, written_for
+from onkel.compiled.functions import exact, shared, written_for
 
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts: products of the first two with a whole number below 2^20, in
@@ -106,7 +106,9 @@ def _turn_compiled(v):  # type: ignore[no-untyped-def]
     return code
 
 
-@inner
+# Merged into a loop over rows, it would ask once for all of them whether cosines and
+# sines overlap in memory: those of different rows do, and nothing would be vectors.
+@shared
 def circle(angles: Any, scale: Any, cosines: Any, sines: Any) -> None:
     """Write scale times the cosines and the sines of the angles."""
     furthest = FURTHEST_DOUBLE if angles.itemsize == 8 else FURTHEST_SINGLE
