@@ -30,7 +30,7 @@ def best(loss: Loss, f: float, y: float, a: float, kxx: float, C: float) -> floa
 
     Examples
     --------
-    >>> from onkel import losses
+    >>> from onkel.problem import losses
     >>> best(losses.make("hinge"), f=0.25, y=1.0, a=0.0, kxx=1.0, C=10.0)
     0.75
     """
