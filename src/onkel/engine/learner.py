@@ -11,22 +11,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from onkel.budget import dispatch
 from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.budget.landmarks import Landmarks
 from onkel.budget.linear import Linear
 from onkel.compiled.draws import draws_of
-from onkel.engine import block, passes, threads
-from onkel.engine.block import Workspace
+from onkel.engine import evaluation, passes, threads
+from onkel.engine.evaluation import Workspace
 from onkel.engine.plan import declared, looked_up, slots_for
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.features import nystrom
 from onkel.features.absent import Absent
-from onkel.features.dispatch import width
+from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
-from onkel.model.averages import Mean, Whole, Window, roomy
+from onkel.model.averages import Mean, Whole, Window, has_room
+from onkel.model.center_cache import Gram
 from onkel.model.expansion import allocate, facing, relabelled, resized
-from onkel.model.inverse import repair
-from onkel.model.reads import Gram, Inverse
+from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import Points, Rows, beside, order_for, part, rows_of
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
@@ -86,9 +87,9 @@ class Learner:
         wide = width(mapping)
         largest = int(min(wide + largest_size(budget), UNLIMITED))
         capacity = slots_for(wide, SMALLEST_CAPACITY, largest)
-        reads = declared(budget, plan.ball)
+        cache = declared(budget, plan.ball)
         self.model = allocate(
-            outputs, capacity, features, np.dtype(dtype), reads, window, mapping
+            outputs, capacity, features, np.dtype(dtype), cache, window, mapping
         )
         if frequencies is not None:
             self.model.points[: len(frequencies)] = frequencies
@@ -99,9 +100,9 @@ class Learner:
         return {**self.__dict__, "_work": None}
 
     @property
-    def head(self) -> Any:
+    def counters(self) -> Any:
         """Counters and scale of the model."""
-        return self.model.head[0]
+        return self.model.counters[0]
 
     @property
     def dtype(self) -> np.dtype:
@@ -111,7 +112,7 @@ class Learner:
     @property
     def scale(self) -> float:
         """Factor between raw and true coefficients."""
-        return float(self.head.factor * base(self.plan.rate, self.head.t))
+        return float(self.counters.factor * base(self.plan.rate, self.counters.t))
 
     @property
     def largest_size(self) -> int:
@@ -135,7 +136,7 @@ class Learner:
     @property
     def _answer(self) -> np.ndarray:
         """True coefficients of the answer, for all slots."""
-        coef = self.model.coef[:, : self.head.count]
+        coef = self.model.coef[:, : self.counters.count]
         return self.model.average.of(coef, self.scale)
 
     @property
@@ -148,7 +149,7 @@ class Learner:
     @property
     def last_coef(self) -> np.ndarray:
         """True coefficients of the last iterate, shape (outputs, size)."""
-        return self.model.coef[:, : self.head.count] * self.dtype.type(self.scale)
+        return self.model.coef[:, : self.counters.count] * self.dtype.type(self.scale)
 
     @property
     def points(self) -> np.ndarray:
@@ -163,9 +164,9 @@ class Learner:
         average, mapping = self.model.average, self.model.mapping
         if isinstance(mapping, Nystrom):
             return len(mapping.matrix)
-        count = int(self.head.count) - width(mapping)
+        count = int(self.counters.count) - width(mapping)
         if isinstance(average, Whole):
-            return count + int(average.book[0].retired)
+            return count + int(average.counters[0].retired)
         return count
 
     def fork(self) -> "Learner":
@@ -182,7 +183,7 @@ class Learner:
     def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
         """Make an expansion that somebody else has found the model."""
         self._make_room(len(points))
-        size = self.head.count = len(points)
+        size = self.counters.count = len(points)
         points = np.ascontiguousarray(points, self.dtype)
         self.model.points[:size] = points
         self.model.norms[:size] = norms_of(self.plan.kernel, points)
@@ -192,32 +193,31 @@ class Learner:
         self.model.birth[:size] = np.arange(size)
         self.model.label[:size] = coef.argmax(axis=0)
         self.model.coef[:, :size] = coef
-        if isinstance(self.model.reads, Inverse):
+        if isinstance(self.model.cache, Inverse):
             gram = gram_of(self.plan.kernel, points.astype(np.float64))
-            self.model.reads.values[:size, :size] = gram
-            repair(self.model.reads, size)
+            self.model.cache.values[:size, :size] = gram
+            repair(self.model.cache, size)
 
     def replace(self, coef: np.ndarray) -> None:
         """Give all centres other coefficients; an average begins anew from these."""
-        model, size = self.model, int(self.head.count)
+        model, size = self.model, int(self.counters.count)
         model.coef[:, :size] = coef / self.scale
         if isinstance(model.average, Mean):
             model.average.restart()
-        if isinstance(model.reads, Gram):
-            known = model.coef[:, :size] @ model.reads.values[:size, :size]
-            model.reads.scores[:, :size] = known
-            self.head.norm2 = float((model.coef[:, :size] * known).sum())
+        if isinstance(model.cache, Gram):
+            known = model.coef[:, :size] @ model.cache.values[:size, :size]
+            model.cache.scores[:, :size] = known
+            self.counters.norm2 = float((model.coef[:, :size] * known).sum())
 
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
-        self.head.t += rows
+        self.counters.t += rows
         self.model.average.skip(rows)
 
     def relabel(self, matrix: Any, labels: Any) -> None:
         """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
         self.model = relabelled(self.model, matrix, labels)
-        if hasattr(self.budget, "relabelled"):
-            self.budget = self.budget.relabelled(matrix)
+        self.budget = dispatch.relabelled(self.budget, matrix)
         self._work = None
 
     def learn(
@@ -293,7 +293,7 @@ class Learner:
                     centers: Points = centers,
                     first: int = first,
                 ) -> None:
-                    block.score(
+                    evaluation.score(
                         mapping,
                         self.plan.kernel,
                         rows,
@@ -316,7 +316,7 @@ class Learner:
         """Whether a row's kernel values cost enough to share them out."""
         features = self.model.points.shape[1]
         # An exponential costs about as much as 32 features.
-        return int(self.head.count) * (features + 32) >= threads.WORTHWHILE
+        return int(self.counters.count) * (features + 32) >= threads.WORTHWHILE
 
     def _block_size(self, threaded: bool) -> int:
         """Small blocks waste few kernel values, large ones fill the cores.
@@ -325,7 +325,7 @@ class Learner:
         """
         if width(self.model.mapping) > 0 and not threaded:
             return TILE
-        slots = min(self.largest_size, max(2 * int(self.head.count), 64))
+        slots = min(self.largest_size, max(2 * int(self.counters.count), 64))
         rows = max(16, min(128, CACHED_VALUES // slots))
         return max(256, rows) if threaded else rows
 
@@ -358,7 +358,7 @@ class Learner:
                 False,
             )
             done += learnt
-            if self.head.halted:
+            if self.counters.halted:
                 if not self._become_linear(part(rows, done - 1, done)):
                     return done - 1
             elif self._has_room(min(block_size, len(y) - done)):
@@ -373,11 +373,11 @@ class Learner:
         """
         model, budget, dtype = self.model, self.budget, self.dtype
         assert isinstance(budget, Landmarks)
-        size, pending = int(self.head.count), budget.ledger[0]
+        size, pending = int(self.counters.count), budget.counters[0]
         gram = gram_of(self.plan.kernel, model.points[:size].astype(np.float64))
         known = np.empty((1, size), dtype)
         points = beside(row, model.points)
-        block.kernel_values(self.plan.kernel, row, points, model.norms, known)
+        evaluation.kernel_values(self.plan.kernel, row, points, model.norms, known)
         if not np.isfinite(gram).all():
             return False
         noise = nystrom.noise_of(self.plan.kernel, model.norms[:size])
@@ -398,8 +398,8 @@ class Learner:
         """Let the coefficients be those of Nystrom features, given their matrix."""
         self.model = self.model._replace(mapping=Nystrom(matrix))
         self.budget = Linear()
-        self.head.count = matrix.shape[1]
-        self.head.halted = 0
+        self.counters.count = matrix.shape[1]
+        self.counters.halted = 0
         self._work = None
 
     def resize(self, capacity: int) -> None:
@@ -409,15 +409,15 @@ class Learner:
         self._work = None
 
     def _slots(self, rows: int) -> int:
-        return slots_for(int(self.head.count), rows, self.largest_size)
+        return slots_for(int(self.counters.count), rows, self.largest_size)
 
     def _has_room(self, rows: int) -> bool:
         enough = self._slots(rows) <= len(self.model.diag)
-        return enough and roomy(self.model.average, rows)
+        return enough and has_room(self.model.average, rows)
 
     def _make_room(self, rows: int) -> None:
         """Let the arrays grow, if a block of rows might need more than they have."""
-        if not roomy(self.model.average, rows):
+        if not has_room(self.model.average, rows):
             average = self.model.average.with_room(rows)
             self.model = self.model._replace(average=average)
         capacity, slots = len(self.model.diag), self._slots(rows)
@@ -429,18 +429,18 @@ class Learner:
 
     def _resize_budget(self) -> None:
         """Let a strategy that keeps something of every centre have room for it."""
-        if hasattr(self.budget, "resized"):
-            self.budget = self.budget.resized(self.model)
+        self.budget = dispatch.resized(self.budget, self.model)
 
     def _workspace(self, block_size: int) -> Workspace:
         """Memory for a block, made anew only when it must be larger."""
         capacity, features = self.model.points.shape
         outputs = len(self.model.coef)
+        places = room(self.model.mapping, capacity)
         work = self._work
         if work is None or len(work.norms) < block_size:
             self._work = work = Workspace(
                 kernel=np.zeros(block_size * capacity, self.dtype),
-                room=np.zeros(block_size * self._places(capacity), self.dtype),
+                room=np.zeros(block_size * places, self.dtype),
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
                 pending=np.full(1, -1),
@@ -455,13 +455,6 @@ class Learner:
             )
         return work
 
-    def _places(self, capacity: int) -> int:
-        """Room that a row's features need while they are computed."""
-        mapping = self.model.mapping
-        if isinstance(mapping, Nystrom):
-            return sum(mapping.matrix.shape)
-        return 0 if isinstance(mapping, Absent) else capacity
-
     def _turn_points(self, order: Literal["C", "F"]) -> None:
         """Let the centres lie as they must beside rows to learn."""
         points = np.asarray(self.model.points, order=order)
@@ -469,10 +462,10 @@ class Learner:
 
     def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
         """Centres of the answer, and perhaps free slots after them; their norms."""
-        size, average = self.head.count, self.model.average
+        size, average = self.counters.count, self.model.average
         points, norms = self.model.points, self.model.norms
         if isinstance(average, Whole):
-            gone = average.book[0].retired
+            gone = average.counters[0].retired
             points = np.concatenate([points[:size], average.points[:gone]])
             norms = np.concatenate([norms[:size], average.norms[:gone]])
         return np.asarray(points, order=order), norms
@@ -481,7 +474,7 @@ class Learner:
 def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
     """Norms of points, as the kernel keeps them."""
     norms = np.zeros(len(points), points.dtype)
-    block.norms(kernel, rows_of(points, points.dtype), norms)
+    evaluation.norms(kernel, rows_of(points, points.dtype), norms)
     return norms
 
 
@@ -489,7 +482,7 @@ def gram_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
     """Kernel values of points with each other."""
     gram = np.empty((len(points), len(points)), points.dtype)
     rows = rows_of(points, points.dtype)
-    block.kernel_values(
+    evaluation.kernel_values(
         kernel, rows, beside(rows, points), norms_of(kernel, points), gram
     )
     return gram

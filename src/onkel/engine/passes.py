@@ -3,16 +3,30 @@
 from typing import Any
 
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import choice, jit
-from onkel.engine.block import Workspace, fill, look_ahead
+from onkel.compiled.functions import jit, typedispatch
+from onkel.engine.evaluation import Workspace, block_of, fill
 from onkel.engine.plan import slots_for
-from onkel.model.averages import roomy
-from onkel.model.expansion import Model
+from onkel.model.averages import has_room
+from onkel.model.expansion import Block, Model
 from onkel.model.rows import Rows
 
-# Learn the rows of a block, one after another; the type of the plan says how. Returns
-# how many could be learnt.
-walk, walks = choice(position=0, merged=False, referring=True)
+
+@typedispatch(merged=False, referring=True)
+def walk(
+    plan: Any,
+    budget: Any,
+    model: Model,
+    block: Block,
+    f: Any,
+    y: Any,
+    sample_weight: Any,
+    scores: Any,
+    draws: Draws,
+) -> Any:
+    """Learn the rows of a block, one after another; return how many could be learnt.
+
+    The type of the plan says how.
+    """
 
 
 @jit
@@ -39,25 +53,25 @@ def learn(
     done = 0
     while done < len(y):
         last = min(done + block_size, len(y))
-        slots = slots_for(model.head[0].count, last - done, largest_size)
-        if slots > len(model.diag) or not roomy(model.average, last - done):
+        slots = slots_for(model.counters[0].count, last - done, largest_size)
+        if slots > len(model.diag) or not has_room(model.average, last - done):
             return done
         if not filled:
             fill(plan.kernel, rows, done, (0, last - done), model, slots, work)
         filled = False
         work.pending[0] = -1
-        ahead = look_ahead(plan.kernel, rows, done, last, slots, work)
+        block = block_of(plan.kernel, rows, done, last, slots, work)
         done += walk(
             plan,
             budget,
             model,
-            ahead,
+            block,
             work.f,
             y[done:last],
             sample_weight[done:last],
             scores[done:last],
             draws,
         )
-        if done < last or model.head[0].halted:
+        if done < last or model.counters[0].halted:
             return done
     return done

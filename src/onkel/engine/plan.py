@@ -1,4 +1,4 @@
-"""Plan: what a recipe needs, room and reads, and what does not combine."""
+"""Plan: what a strategy needs of a model, its room and its cache."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from onkel.budget.declaration import declaration
 from onkel.compiled.functions import inner
-from onkel.model.reads import Gram, Later, Nothing
+from onkel.model.center_cache import Gram, Later, Nothing
 
 # Kernel values in a cache line, in float32.
 LINE = 16
@@ -24,15 +24,15 @@ def slots_for(size: int, rows: int, largest: int) -> int:
 
 
 def declared(budget: Any, ball: bool) -> type:
-    """Say what the model keeps of its centres, as a type of `onkel.model.reads`.
+    """Say what the model keeps of its centres, as a type of `onkel.model.center_cache`.
 
     The ball needs the Gram matrix where coefficients change: the norm does by f(c_j).
     """
     own = declaration(budget)
-    reads = own.reads(budget)
-    if ball and not own.only_grows and reads in (Nothing, Later):
+    cache = own.cache(budget)
+    if ball and not own.only_grows and cache in (Nothing, Later):
         return Gram
-    return reads
+    return cache
 
 
 def looked_up(budget: Any) -> np.ndarray:

@@ -18,10 +18,10 @@ import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be foun
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.compiled.draws import Draws
-from onkel.engine import block, passes
-from onkel.engine.block import Workspace
+from onkel.engine import evaluation, passes
+from onkel.engine.evaluation import Workspace
 from onkel.engine.plan import slots_for
-from onkel.model.averages import roomy
+from onkel.model.averages import has_room
 from onkel.model.expansion import Model
 from onkel.model.rows import part
 
@@ -137,14 +137,14 @@ class Team:
         done = 0
         while done < len(y):
             last = min(done + block_size, len(y))
-            slots = slots_for(int(model.head[0].count), last - done, largest_size)
-            if slots > len(model.diag) or not roomy(model.average, last - done):
+            slots = slots_for(int(model.counters[0].count), last - done, largest_size)
+            if slots > len(model.diag) or not has_room(model.average, last - done):
                 return done
 
             def task(
                 share: tuple[int, int], first: int = done, slots: int = slots
             ) -> None:
-                block.fill(plan.kernel, rows, first, share, model, slots, work)
+                evaluation.fill(plan.kernel, rows, first, share, model, slots, work)
 
             self.share(last - done, task)
             done += passes.learn(
@@ -161,6 +161,6 @@ class Team:
                 work,
                 True,
             )
-            if done < last or model.head[0].halted:
+            if done < last or model.counters[0].halted:
                 return done
         return done

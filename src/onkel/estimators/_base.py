@@ -112,17 +112,17 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     @property
     def t_(self) -> int:
         """Rows seen, over all passes."""
-        return int(self._fitted().head.t)
+        return int(self._fitted().counters.t)
 
     @property
     def n_updates_(self) -> int:
         """Rows that proposed a change of the model."""
-        return int(self._fitted().head.updates)
+        return int(self._fitted().counters.updates)
 
     @property
     def n_maintenance_(self) -> int:
         """Times that the budget made a centre leave."""
-        return int(self._fitted().head.maintenance)
+        return int(self._fitted().counters.maintenance)
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -265,14 +265,14 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _refuse_infinity(self, learner: Learner) -> None:
         """Refuse what was learnt if it is not finite: it would never be again."""
-        model, head = learner.model, learner.head
+        model, counters = learner.model, learner.counters
         states = (model.coef,), model.average, learner.budget
         # The norm is kept for the ball only; without one it may well overflow.
-        norm2 = head.norm2 if learner.plan.ball else 0.0
+        norm2 = counters.norm2 if learner.plan.ball else 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite([head.factor, head.largest, norm2]).all() and all(
-                is_finite(state, len(model.coef)) for state in states
-            )
+            finite = np.isfinite(
+                [counters.factor, counters.largest, norm2]
+            ).all() and all(is_finite(state, len(model.coef)) for state in states)
             finite = finite and learner.is_bounded
         if not finite:
             raise ValueError(

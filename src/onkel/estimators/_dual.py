@@ -104,11 +104,11 @@ class DualEstimator(KernelEstimator):
         order = Order(self.selection, plan.preference, order_rng)
         monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
         progress = Progress(self, learner, passes=self.max_iter, rows=n)
-        ledger, before = plan.ledger[0], math.nan
+        totals, before = plan.totals[0], math.nan
         with progress:
             for epoch in range(self.max_iter):
                 visits = order.epoch()
-                ledger.surrogate = ledger.gain = 0.0
+                totals.surrogate = totals.gain = 0.0
                 # A longer mean would be merged too often: see the note in bsca.py.
                 averaged = len(visits) if self.budget is None else self.budget
                 late = max(len(visits) - averaged, 0)
@@ -122,9 +122,9 @@ class DualEstimator(KernelEstimator):
                     monitor.record(plan.dual)
                 stopped = progress.end_pass()
                 if epoch == 0:
-                    ledger.mean_gain = ledger.gain / n
-                    ledger.adapting = self.selection == "acf"
-                now = ledger.surrogate / max(len(visits), 1)
+                    totals.mean_gain = totals.gain / n
+                    totals.adapting = self.selection == "acf"
+                now = totals.surrogate / max(len(visits), 1)
                 if stopped or abs(now - before) < self.tol * abs(now):
                     break
                 before = now

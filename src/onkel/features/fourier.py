@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.trigonometry import circle
-from onkel.features.dispatch import expresses, widths
+from onkel.features.dispatch import express, room, width
 from onkel.model.rows import compare
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
@@ -72,12 +72,17 @@ def _directions(inputs: int, rng: np.random.Generator) -> np.ndarray:
     return q * np.where(np.diag(r) < 0.0, -1.0, 1.0)
 
 
-@widths(Fourier)
+@width.register(Fourier)
 def _width(features: Fourier) -> int:
     return features.size
 
 
-@expresses(Fourier)
+@room.register(Fourier)
+def _room(mapping: Fourier, slots: int) -> int:
+    return slots
+
+
+@express.register(Fourier)
 def _express(
     features: Fourier,
     kernel: Kernel,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from onkel.features.dispatch import expresses, widths
+from onkel.features.dispatch import express, room, width
 from onkel.model.rows import compare, copy
 from onkel.problem.kernels import Kernel, Kind, transform
 
@@ -85,12 +85,17 @@ def factor(gram: np.ndarray, rank: int, share: float = SMALLEST_SHARE) -> Factor
     )
 
 
-@widths(Nystrom)
+@width.register(Nystrom)
 def _width(features: Nystrom) -> int:
     return features.matrix.shape[1]
 
 
-@expresses(Nystrom)
+@room.register(Nystrom)
+def _room(mapping: Nystrom, slots: int) -> int:
+    return sum(mapping.matrix.shape)
+
+
+@express.register(Nystrom)
 def _express(
     features: Nystrom,
     kernel: Kernel,

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.compiled.functions import inner, primitive, shared
+from onkel.compiled.functions import inlined, inner, shared
 from onkel.problem.kernels import Kernel, Kind, between
 
 
@@ -79,14 +79,14 @@ def copy(values: Any, out: Any) -> None:
         out[i] = values[i]
 
 
-@primitive
+@inlined
 def coordinate(points: Points, j: int, k: int) -> Any:
     """Feature k of centre j."""
     return points.grid[k, j] if points.turned else points.grid[j, k]
 
 
 @shared
-def take(points: Points, j: int, out: Any) -> None:
+def copy_point(points: Points, j: int, out: Any) -> None:
     """Copy the features of centre j."""
     if points.turned:
         for k in range(len(out)):
@@ -97,7 +97,7 @@ def take(points: Points, j: int, out: Any) -> None:
 
 
 @shared
-def put(points: Points, j: int, point: Any) -> None:
+def set_point(points: Points, j: int, point: Any) -> None:
     """Let a point be centre j."""
     if points.turned:
         for k in range(len(point)):
@@ -153,7 +153,7 @@ def part(rows: Rows, first: int, last: int) -> Rows:
 
 
 @shared
-def spread_out(rows: Rows, t: int, out: Any) -> None:
+def copy_row(rows: Rows, t: int, out: Any) -> None:
     """Copy the features of row t."""
     if rows.is_sparse:
         out[:] = 0
@@ -328,7 +328,9 @@ def _compare_by_features(kernel: Kernel, features: Any, point: Any, out: Any) ->
 
 
 @inner
-def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
+def squared_distance_of_row(
+    rows: Rows, t: int, points: Points, j: int, norm: Any
+) -> float:
     """Squared distance of row t from centre j, whose squared norm is known."""
     if not rows.is_sparse:
         return _squared_gap(rows.X[t], points.grid[j])
@@ -342,8 +344,8 @@ def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
 
 
 @inner
-def blur(rows: Rows) -> float:
-    """How far `apart` may be off, as a share of the norm."""
+def rounding_error(rows: Rows) -> float:
+    """How far `squared_distance_of_row` may be off, as a share of the norm."""
     if not rows.is_sparse:
         return 0.0
     # Norms are sums of squares of as many features, in the precision of the rows.

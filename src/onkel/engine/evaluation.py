@@ -4,13 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import choice, inner, jit, primitive, shared
+from onkel.compiled.functions import inlined, inner, jit, shared, typedispatch
 from onkel.features.absent import Absent
 from onkel.features.dispatch import express, width
-from onkel.features.fourier import Fourier
-from onkel.features.identity import Identity
-from onkel.features.nystrom import Nystrom
-from onkel.model.expansion import LookAhead, Model
+from onkel.model.expansion import Block, Model
 from onkel.model.rows import Points, Rows, compare, copy, measure, part
 from onkel.problem.kernels import Kernel, diagonal, transform
 
@@ -39,13 +36,9 @@ class Workspace(NamedTuple):
     table: Any  # of the strategy, read only
 
 
-# Values of the rows first..last for the slots in use: features, and kernel values.
-evaluate, evaluates = choice(position=0, merged=False)
-
-
-@evaluates(Absent)
-def _evaluate_centers(
-    mapping: Absent,
+@typedispatch(optional=True, merged=False)
+def evaluate(
+    mapping: Any,
     kernel: Kernel,
     rows: Rows,
     first: int,
@@ -57,27 +50,7 @@ def _evaluate_centers(
     room: Any,
     out: Any,  # shape (rows, slots)
 ) -> None:
-    compare(kernel, rows, first, last, points, norms, 0, out)
-    for t in range(last - first):
-        transform(kernel, out[t, :size], own[t], norms)
-
-
-@evaluates(Identity)
-@evaluates(Fourier)
-@evaluates(Nystrom)
-def _evaluate_both(
-    mapping: Any,
-    kernel: Kernel,
-    rows: Rows,
-    first: int,
-    last: int,
-    points: Points,
-    norms: Any,
-    size: int,
-    own: Any,
-    room: Any,
-    out: Any,
-) -> None:
+    """Values of the rows first..last for the slots in use: features, kernel values."""
     express(mapping, kernel, rows, first, last, points, norms, own, room, out)
     start = width(mapping)
     if size == start:
@@ -91,13 +64,32 @@ def _evaluate_both(
         copy(known[t], out[t, start:size])
 
 
+@evaluate.register(Absent)
+def _evaluate_centers(
+    mapping: Absent,
+    kernel: Kernel,
+    rows: Rows,
+    first: int,
+    last: int,
+    points: Points,
+    norms: Any,
+    size: int,
+    own: Any,
+    room: Any,
+    out: Any,
+) -> None:
+    compare(kernel, rows, first, last, points, norms, 0, out)
+    for t in range(last - first):
+        transform(kernel, out[t, :size], own[t], norms)
+
+
 @inner
-def look_ahead(
+def block_of(
     kernel: Kernel, rows: Rows, first: int, last: int, slots: int, work: Workspace
-) -> LookAhead:
-    """View the workspace as the look-ahead of the rows first..last."""
+) -> Block:
+    """View the workspace as the block of the rows first..last."""
     count = last - first
-    return LookAhead(
+    return Block(
         kernel,
         part(rows, first, last),
         work.norms,
@@ -135,7 +127,7 @@ def fill(
         first + stop,
         model.points,
         model.norms,
-        model.head[0].count,
+        model.counters[0].count,
         work.norms[start:stop],
         work.diag[start:stop],
         work.room[start * places : stop * places],
@@ -164,25 +156,25 @@ def _fill(
         diag[t] = diagonal(kernel, own[t])
 
 
-@primitive
+@inlined
 def largest_score(coef: Any) -> float:
     """Beyond this a score or an update counts as infinite, in that precision."""
     return HEADROOM * (LARGEST_DOUBLE if coef.itemsize == 8 else LARGEST_SINGLE)
 
 
-@primitive
+@inlined
 def score_row(
-    model: Model, ahead: LookAhead, t: int, scale: float, f: Any, out: Any
+    model: Model, block: Block, t: int, scale: float, f: Any, out: Any
 ) -> bool:
-    """Score row t, raw scores into `ahead`; whether all are far from infinite."""
-    values = ahead.kernel[t, : model.head[0].count]
+    """Score row t, raw scores into `block`; whether all are far from infinite."""
+    values = block.kernel[t, : model.counters[0].count]
     limit, small = largest_score(model.coef), True
     for o in range(len(f)):
         coef = model.coef[o]
         total = coef.dtype.type(0)
         for j in range(len(values)):
             total += coef[j] * values[j]
-        ahead.raw[o] = total
+        block.raw[o] = total
         f[o] = scale * total
         out[o] = f[o]
         small &= abs(f[o]) < limit
