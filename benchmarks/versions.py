@@ -1,7 +1,8 @@
 """Another checkout against this one: microseconds a row of every system.
 
     git worktree add ../before COMMIT
-    python -m benchmarks.versions ../before
+    python -m benchmarks.versions ../before               all systems
+    python -m benchmarks.versions ../before FOGD RBP      these
 
 Ratios of learning to predicting hide what makes both slower: this compares the
 microseconds themselves. The two take turns, in processes of their own, and the least of
@@ -93,14 +94,17 @@ def further(work: Workload) -> dict[str, tuple[Callable[[], Any], int]]:
     }
 
 
-def measure() -> None:
-    """Print the microseconds a row of every system, as the library at hand has them."""
+def measure(names: list[str]) -> None:
+    """Print the microseconds a row of systems, as the library at hand has them."""
     warnings.simplefilter("ignore")
     work = ijcnn1()
     rows = len(work.y)
     every = {name: (make, rows) for name, make in systems(work).items()}
     classes = np.unique(work.y)
-    for name, (make, count) in (every | further(work)).items():
+    every |= further(work)
+    for name, (make, count) in every.items():
+        if names and name not in names:
+            continue
         X, y = work.X[:count], work.y[:count]
 
         def learn(X: np.ndarray = X, y: np.ndarray = y, make: Any = make) -> Any:
@@ -122,12 +126,12 @@ def measure() -> None:
         print(name, scale * min(learning), scale * min(predicting), sep=";")
 
 
-def measured(checkout: Path) -> dict[str, tuple[float, float]]:
+def measured(checkout: Path, names: list[str]) -> dict[str, tuple[float, float]]:
     """Let a new process measure a checkout."""
     # The benchmarks are this checkout's, the library is the other's.
     path = os.pathsep.join([str(checkout / "src"), str(HERE)])
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.versions"],
+        [sys.executable, "-m", "benchmarks.versions", "measure", *names],
         env={**os.environ, "PYTHONPATH": path},
         cwd=HERE,
         stdout=subprocess.PIPE,
@@ -138,11 +142,11 @@ def measured(checkout: Path) -> dict[str, tuple[float, float]]:
     return {system: (float(learn), float(say)) for system, learn, say in lines}
 
 
-def main(console: Console, before: Path) -> None:
+def main(console: Console, before: Path, names: list[str]) -> None:
     found: dict[Path, defaultdict[str, list]] = {}
     for _ in range(ROUNDS):
         for checkout in (before, HERE):
-            for system, pair in measured(checkout).items():
+            for system, pair in measured(checkout, names).items():
                 found.setdefault(checkout, defaultdict(list))[system].append(pair)
     table = Table(title="ijcnn1: microseconds a row, before, after and their ratio")
     table.add_column("system")
@@ -166,7 +170,8 @@ def main(console: Console, before: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        main(Console(width=100), Path(sys.argv[1]).resolve())
+    where, *wanted = sys.argv[1:]
+    if where == "measure":
+        measure(wanted)
     else:
-        measure()
+        main(Console(width=100), Path(where).resolve(), wanted)

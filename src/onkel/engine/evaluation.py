@@ -4,7 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inlined, inner, jit, shared, typedispatch
+from onkel.compiled.functions import (
+    borrowed,
+    inlined,
+    inner,
+    jit,
+    shared,
+    typedispatch,
+)
 from onkel.features.absent import Absent
 from onkel.features.dispatch import express, width
 from onkel.model.expansion import Block, Model
@@ -150,6 +157,8 @@ def _fill(
     room: Any,
     out: Any,
 ) -> None:
+    rows, points, norms = borrowed(rows), borrowed(points), borrowed(norms)
+    own, diag, room, out = borrowed(own), borrowed(diag), borrowed(room), borrowed(out)
     measure(kernel, rows, first, last, own)
     evaluate(mapping, kernel, rows, first, last, points, norms, size, own, room, out)
     for t in range(last - first):

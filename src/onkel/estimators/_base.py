@@ -4,7 +4,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -62,12 +62,19 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
     _learner: Learner
+    # Names of a system's variants, where it has several, and the parameters of each.
+    _variants: ClassVar[dict[str, dict[str, Any]]] = {}
     # The first rows of a stream, while they are few; see `_beginning`.
     _beginning: Reservoir | None = None
 
     @abstractmethod
     def _recipe(self, n_rows: int | None) -> Recipe:
         """Combine the nouns; `n_rows` is None in a stream."""
+
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        """Parameters for a stream of so many rows, which no default could know."""
+        return {}
 
     def _loss(self) -> Loss:
         """Loss of the parameters; a group has it, which comes before this class."""

@@ -51,6 +51,8 @@ STRATEGIES = {"s": ProjectNewest, "nn": ProjectPair, "p": ProjectAll}
 class BPA(Budgeted, AnyKernel, Passes, KernelEstimator):
     """What classifier and regressor share."""
 
+    _variants = {f"BPA-{name.upper()}": {"variant": name} for name in STRATEGIES}
+
     variant: str = parameter(
         one_of(STRATEGIES),
         default="s",

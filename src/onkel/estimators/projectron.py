@@ -49,6 +49,8 @@ from onkel.problem.losses import Loss
 class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
     """What classifier and regressor share."""
 
+    _variants = {"Projectron": {}, "Projectron++": {"aggressive": True}}
+
     projection_threshold: float = parameter(
         NOT_NEGATIVE,
         default=0.1,

@@ -30,7 +30,7 @@ import numpy as np
 from onkel.compiled.functions import inner
 from onkel.model import center_cache
 from onkel.model.expansion import Block, Model, Update, spread
-from onkel.model.rows import between_center, copy_row
+from onkel.model.rows import between_centers, copy_row
 from onkel.problem.kernels import between
 
 JITTER = 1e-8
@@ -86,8 +86,7 @@ def project_row(model: Model, block: Block, t: int) -> float:
     """Project row t on the centres; return the squared norm of what is left."""
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
     copy_row(block.rows, t, block.point)
-    for j in range(size):
-        cache.column[j] = between_center(block.similarity, model.points, j, block.point)
+    between_centers(block.similarity, model.points, block.point, cache.column[:size])
     status.kxx = between(block.similarity, block.point, block.point)
     work = cache.work
     work[:size] = 0.0

@@ -141,6 +141,17 @@ def between_center(kernel: Kernel, points: Points, j: int, point: Any) -> float:
 
 
 @inner
+def between_centers(kernel: Kernel, points: Points, point: Any, out: Any) -> None:
+    """k(c_j, point) of the first centres, likewise."""
+    if points.turned:
+        for j in range(len(out)):
+            out[j] = between(kernel, points.grid[:, j], point)
+    else:
+        for j in range(len(out)):
+            out[j] = between(kernel, points.grid[j], point)
+
+
+@inner
 def part(rows: Rows, first: int, last: int) -> Rows:
     """Return the rows first..last only."""
     return Rows(

@@ -15,12 +15,9 @@ the file says is only ever filled into an estimator made of its parameters (`fit
 at once or not at all.
 """
 
-import functools
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 import stat
 from pathlib import Path
@@ -30,8 +27,8 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-import onkel.estimators
 from onkel._version import __version__
+from onkel.estimators._registry import systems
 from onkel.storage.fitted import LEFT_OUT, is_known, made
 from onkel.storage.tree import Reader, Writer
 from onkel.storage.whole_file import whole
@@ -59,23 +56,6 @@ class Contents(NamedTuple):
     estimator: Any
     extra: Any  # plain JSON of whoever wrote the file
     arrays: dict[str, np.ndarray]  # that go with `extra`
-
-
-@functools.cache
-def _estimators() -> dict[str, Any]:
-    """Classes that a file may name: those of the systems' files."""
-    modules = [
-        importlib.import_module(f"onkel.estimators.{found.name}")
-        for found in pkgutil.iter_modules(onkel.estimators.__path__)
-        if not found.name.startswith("_")
-    ]
-    return {
-        name: thing
-        for module in modules
-        for name, thing in vars(module).items()
-        if name.endswith(("Classifier", "Regressor", "Features"))
-        and thing.__module__ == module.__name__
-    }
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -141,7 +121,7 @@ def write(
         Of numbers, that go with `extra`.
     """
     name = type(estimator).__name__
-    if _estimators().get(name) is not type(estimator):
+    if systems().get(name) is not type(estimator):
         raise TypeError(
             f"{name} is no estimator of onkel; a model file holds those only. For a "
             "pipeline, save its last step, and keep the others by other means."
@@ -227,7 +207,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         }
         reader = Reader(arrays)
         estimator = made(
-            _estimators()[described["class"]],
+            systems()[described["class"]],
             {k: reader.value(v) for k, v in described["parameters"].items()},
             {k: reader.value(v) for k, v in described["fitted"].items()},
         )
