@@ -31,9 +31,7 @@ from onkel.stream.progressive import progressive
 Check = Callable[[Any], None]
 
 ROWS, FEATURES = 240, 3
-# Sums in another order: what rounding may do to scores of so few rows.
-ROUNDING = {"rtol": 1e-6, "atol": 1e-8}
-CUTS = ([], [1, 2, 17, 120], list(range(10, ROWS, 31)))
+CUTS: tuple[list[int], ...] = ([], [1, 2, 17, 120], list(range(10, ROWS, 31)))
 # So small that every strategy is at work for most of the rows.
 SMALL = {
     **{"budget": 12, "max_core": 12, "n_components": 20, "merge_size": 4, "rank": 5},
@@ -88,6 +86,11 @@ def _go_on(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     return answers(model, X)
 
 
+def _agree(first: np.ndarray, second: np.ndarray) -> None:
+    """Scores are the same but for the order of sums."""
+    np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-8)
+
+
 def _state(model: Any) -> bytes:
     with io.BytesIO() as buffer:
         pickle.dump(model, buffer)
@@ -134,7 +137,7 @@ def check_blocks_do_not_matter(estimator: Any) -> None:
         for size in (1, 7, 64)
     )
     for other in others:
-        np.testing.assert_allclose(other, one, **ROUNDING)
+        _agree(other, one)
 
 
 def check_sparse_rows_are_the_same_rows(estimator: Any) -> None:
@@ -146,7 +149,7 @@ def check_sparse_rows_are_the_same_rows(estimator: Any) -> None:
     dense = answers(learnt(estimator, X, y), X)
     sparse = scipy.sparse.csr_array(X)
     same = answers(learnt(estimator, sparse, y), sparse)
-    np.testing.assert_allclose(same, dense, **ROUNDING)
+    _agree(same, dense)
 
 
 def check_the_cuts_of_a_stream_do_not_matter(estimator: Any) -> None:
@@ -155,7 +158,7 @@ def check_the_cuts_of_a_stream_do_not_matter(estimator: Any) -> None:
     whole, *others = (learnt(estimator, X, y, cuts) for cuts in CUTS)
     for other in others:
         assert other.t_ == whole.t_ == len(y)
-        np.testing.assert_allclose(answers(other, X), answers(whole, X), **ROUNDING)
+        _agree(answers(other, X), answers(whole, X))
 
 
 def check_progressive_scores_are_those_before_each_row(estimator: Any) -> None:
@@ -167,7 +170,7 @@ def check_progressive_scores_are_those_before_each_row(estimator: Any) -> None:
     for t in range(len(y)):
         if t:
             before = answers(model, X[t : t + 1])
-            np.testing.assert_allclose(scores[t], before[0], **ROUNDING)
+            _agree(scores[t], before[0])
         model.partial_fit(X[t : t + 1], y[t : t + 1], **known)
 
 

@@ -132,6 +132,7 @@ class Bench:
             "other": np.zeros(features),
             "later": np.zeros(count),
             "raw": np.zeros(outputs),
+            "f": np.zeros(outputs),
             "scratch": np.zeros(max(capacity, outputs)),
             "second": np.zeros(capacity),
             "table": merge.table(),

@@ -89,9 +89,9 @@ def faced(
     model.points[size:] = np.nan  # nobody may read what is not in use
     model.counters[0].count = size
     model.points[:size] = points
-    measure(similarity, rows_of(points, dtype), 0, size, model.norms)
-    block = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
-    model = facing(model, block)
+    measure(similarity, rows_of(points, dtype), model.norms[:size])
+    given = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
+    model = facing(model, given)
     slots = size
     work = Workspace(
         kernel=np.zeros(count * slots, dtype),
@@ -109,10 +109,10 @@ def faced(
         table=np.zeros((0, 0), np.float32),
     )
     with np.errstate(under="ignore", over="ignore"):
-        fill(similarity, block, 0, (0, count), model, slots, work)
+        fill(similarity, given, (0, count), model, slots, work)
     if clamped and kernel in ("rbf", "laplacian"):
         work.kernel[work.kernel < math.exp(END[np.dtype(dtype)])] = 0
-    block = block_of(similarity, block, 0, count, slots, work)
+    block = block_of(similarity, given, count, slots, work)
     return Faced(model, block, points.astype(np.float64), rows.astype(np.float64))
 
 

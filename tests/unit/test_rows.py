@@ -51,7 +51,7 @@ def products(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 @each_kind
 def test_rows_are_measured_as_the_kernel_wants(name: str, kind: Callable) -> None:
     out = np.full(LAST - FIRST, np.nan)
-    rows.measure(similarity(name), made(kind), FIRST, LAST, out)
+    rows.measure(similarity(name), rows.part(made(kind), FIRST, LAST), out)
     np.testing.assert_allclose(out, norms(name, X[FIRST:LAST]))
 
 
@@ -60,7 +60,7 @@ def test_rows_are_measured_as_the_kernel_wants(name: str, kind: Callable) -> Non
 def test_rows_are_compared_with_all_centres(name: str, kind: Callable) -> None:
     out = np.full((LAST - FIRST, CENTERS), np.nan)
     rows.compare(
-        *(similarity(name), made(kind), FIRST, LAST),
+        *(similarity(name), rows.part(made(kind), FIRST, LAST)),
         *(centers(kind), norms(name, POINTS), 0, out),
     )
     wanted = products(name, X[FIRST:LAST], POINTS[:CENTERS])

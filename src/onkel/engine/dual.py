@@ -15,9 +15,10 @@ import numpy as np
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.dispatch import add_to_span, in_span, maintain
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inner
+from onkel.compiled.functions import inner
 from onkel.engine import passes
 from onkel.engine.evaluation import largest_score, score_row
+from onkel.engine.passes import Batch
 from onkel.model.averages import count_row
 from onkel.model.expansion import (
     Block,
@@ -208,18 +209,16 @@ def walk(
     budget: Bernoulli,
     model: Model,
     block: Block,
-    f: Any,  # shape (outputs,): scores of the present row
-    visits: Any,  # shape (rows,), int64: which rows of the data set these are
-    sample_weight: Any,  # not needed: it is in the C of each row
-    scores: Any,  # shape (rows, outputs): the scores before each step
+    batch: Batch,
     draws: Draws,
 ) -> int:
     """Visit the rows of a block; return how many could be learnt."""
-    visits, f, scores = borrowed(visits), borrowed(f), borrowed(scores)
+    # The y of the batch are the numbers of the rows in the data set.
+    visits, f, scores = batch.y, block.f, batch.scores
     counters, limit = model.counters[0], largest_score(model.coef)
     for t in range(len(visits)):
         i = visits[t]
-        small = score_row(model, block, t, 1.0, f, scores[t])
+        small = score_row(model, block, t, 1.0, scores[t])
         if not (small and block.diag[t] < limit):
             return t
         counters.t += 1

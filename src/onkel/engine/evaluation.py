@@ -13,9 +13,19 @@ from onkel.compiled.functions import (
     typedispatch,
 )
 from onkel.features.absent import Absent
-from onkel.features.dispatch import express, width
+from onkel.features.dispatch import express, room, width
 from onkel.model.expansion import Block, Model
-from onkel.model.rows import Points, Rows, compare, copy, measure, part
+from onkel.model.rows import (
+    Centers,
+    Points,
+    Rows,
+    beside,
+    compare,
+    copy,
+    measure,
+    part,
+    rows_of,
+)
 from onkel.problem.kernels import Kernel, diagonal, transform
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)
@@ -48,26 +58,21 @@ def evaluate(
     mapping: Any,
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
-    points: Points,
-    norms: Any,  # shape (slots or more,)
-    size: int,
+    centers: Centers,
     own: Any,  # shape (rows,): their norms
-    room: Any,
+    room: Any,  # shape (rows * places,)
     out: Any,  # shape (rows, slots)
 ) -> None:
-    """Values of the rows first..last for the slots in use: features, kernel values."""
-    express(mapping, kernel, rows, first, last, points, norms, own, room, out)
-    start = width(mapping)
+    """Values of rows for the slots in use: features, then kernel values."""
+    express(mapping, kernel, rows, centers, own, room, out)
+    start, size, count = width(mapping), centers.size, len(out)
     if size == start:
         return
     # A matrix product needs contiguous memory, which part of the columns is not.
-    count = last - first
     known = room[: count * (size - start)].reshape(count, size - start)
-    compare(kernel, rows, first, last, points, norms, start, known)
+    compare(kernel, rows, centers.points, centers.norms, start, known)
     for t in range(count):
-        transform(kernel, known[t], own[t], norms[start:])
+        transform(kernel, known[t], own[t], centers.norms[start:])
         copy(known[t], out[t, start:size])
 
 
@@ -76,29 +81,63 @@ def _evaluate_centers(
     mapping: Absent,
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
-    points: Points,
-    norms: Any,
-    size: int,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    compare(kernel, rows, first, last, points, norms, 0, out)
-    for t in range(last - first):
-        transform(kernel, out[t, :size], own[t], norms)
+    compare(kernel, rows, centers.points, centers.norms, 0, out)
+    for t in range(len(out)):
+        transform(kernel, out[t, : centers.size], own[t], centers.norms)
+
+
+@shared
+def _fill(
+    mapping: Any,
+    kernel: Kernel,
+    rows: Rows,
+    centers: Centers,
+    own: Any,  # shape (rows,)
+    diag: Any,  # shape (rows,)
+    room: Any,
+    out: Any,  # shape (rows, slots)
+) -> None:
+    """Norms, diagonal kernel values and values for all slots of some rows."""
+    rows, centers = borrowed(rows), borrowed(centers)
+    own, diag, room, out = borrowed(own), borrowed(diag), borrowed(room), borrowed(out)
+    measure(kernel, rows, own)
+    evaluate(mapping, kernel, rows, centers, own, room, out)
+    for t in range(len(out)):
+        diag[t] = diagonal(kernel, own[t])
+
+
+@inner
+def fill(
+    kernel: Kernel, rows: Rows, share: Any, model: Model, slots: int, work: Workspace
+) -> None:
+    """Compute the values of a share (start, stop) of the rows of a block."""
+    start, stop = share
+    places = len(work.room) // len(work.norms)
+    _fill(
+        model.mapping,
+        kernel,
+        part(rows, start, stop),
+        Centers(model.points, model.norms, model.counters[0].count),
+        work.norms[start:stop],
+        work.diag[start:stop],
+        work.room[start * places : stop * places],
+        work.kernel[start * slots : stop * slots].reshape(stop - start, slots),
+    )
 
 
 @inner
 def block_of(
-    kernel: Kernel, rows: Rows, first: int, last: int, slots: int, work: Workspace
+    kernel: Kernel, rows: Rows, count: int, slots: int, work: Workspace
 ) -> Block:
-    """View the workspace as the block of the rows first..last."""
-    count = last - first
+    """View the workspace as the block of so many rows."""
     return Block(
         kernel,
-        part(rows, first, last),
+        rows,
         work.norms,
         work.diag,
         work.kernel[: count * slots].reshape(count, slots),
@@ -107,62 +146,11 @@ def block_of(
         work.other,
         work.later,
         work.raw,
+        work.f,
         work.scratch,
         work.second,
         work.table,
     )
-
-
-@inner
-def fill(
-    kernel: Kernel,
-    rows: Rows,
-    first: int,
-    share: Any,  # (start, stop): the rows of the block to fill
-    model: Model,
-    slots: int,
-    work: Workspace,
-) -> None:
-    """Compute the kernel values of a share of the block with the centres."""
-    start, stop = share
-    places = len(work.room) // len(work.norms)
-    _fill(
-        model.mapping,
-        kernel,
-        rows,
-        first + start,
-        first + stop,
-        model.points,
-        model.norms,
-        model.counters[0].count,
-        work.norms[start:stop],
-        work.diag[start:stop],
-        work.room[start * places : stop * places],
-        work.kernel[start * slots : stop * slots].reshape(stop - start, slots),
-    )
-
-
-@shared
-def _fill(
-    mapping: Any,
-    kernel: Kernel,
-    rows: Rows,
-    first: int,
-    last: int,
-    points: Points,
-    norms: Any,
-    size: int,
-    own: Any,
-    diag: Any,
-    room: Any,
-    out: Any,
-) -> None:
-    rows, points, norms = borrowed(rows), borrowed(points), borrowed(norms)
-    own, diag, room, out = borrowed(own), borrowed(diag), borrowed(room), borrowed(out)
-    measure(kernel, rows, first, last, own)
-    evaluate(mapping, kernel, rows, first, last, points, norms, size, own, room, out)
-    for t in range(last - first):
-        diag[t] = diagonal(kernel, own[t])
 
 
 @inlined
@@ -172,11 +160,9 @@ def largest_score(coef: Any) -> float:
 
 
 @inlined
-def score_row(
-    model: Model, block: Block, t: int, scale: float, f: Any, out: Any
-) -> bool:
-    """Score row t, raw scores into `block`; whether all are far from infinite."""
-    values = block.kernel[t, : model.counters[0].count]
+def score_row(model: Model, block: Block, t: int, scale: float, out: Any) -> bool:
+    """Score row t, also raw, into the block; whether all are far from infinite."""
+    values, f = block.kernel[t, : model.counters[0].count], block.f
     limit, small = largest_score(model.coef), True
     for o in range(len(f)):
         coef = model.coef[o]
@@ -193,7 +179,7 @@ def score_row(
 @jit
 def norms(kernel: Kernel, rows: Rows, out: Any) -> None:
     """Norms of all rows, as the kernel keeps them."""
-    measure(kernel, rows, 0, len(out), out)
+    measure(kernel, rows, out)
 
 
 @jit
@@ -206,11 +192,9 @@ def kernel_values(
 ) -> None:
     """k(x, c) for all rows and points."""
     own, diag = np.empty(len(out), out.dtype), np.empty(len(out), out.dtype)
-    size = out.shape[1]
     # Without features no room is needed, and any array will do.
-    _fill(
-        Absent(0), kernel, rows, 0, len(out), points, norms, size, own, diag, own, out
-    )
+    centers = Centers(points, norms, out.shape[1])
+    _fill(Absent(0), kernel, rows, centers, own, diag, own, out)
 
 
 @jit
@@ -219,10 +203,8 @@ def score(
     kernel: Kernel,
     rows: Rows,
     share: Any,  # (start, stop)
-    points: Points,
-    center_norms: Any,
+    centers: Centers,
     coef: Any,  # shape (outputs, size)
-    places: int,  # of the room that `evaluate` needs for a row
     tile: int,  # rows at a time
     out: Any,  # shape (rows, outputs)
 ) -> None:
@@ -231,27 +213,31 @@ def score(
     outputs, size = coef.shape
     values = np.empty(tile * size, coef.dtype)
     norms, diag = np.empty(tile, coef.dtype), np.empty(tile, coef.dtype)
-    room = np.empty(tile * places, coef.dtype)
+    needed = np.empty(tile * room(mapping, size), coef.dtype)
     for first in range(start, stop, tile):
         last = min(first + tile, stop)
-        known = values[: (last - first) * size].reshape(last - first, size)
-        _fill(
-            mapping,
-            kernel,
-            rows,
-            first,
-            last,
-            points,
-            center_norms,
-            size,
-            norms,
-            diag,
-            room,
-            known,
-        )
-        for t in range(last - first):
+        count = last - first
+        known = values[: count * size].reshape(count, size)
+        some = part(rows, first, last)
+        _fill(mapping, kernel, some, centers, norms[:count], diag, needed, known)
+        for t in range(count):
             for o in range(outputs):
                 total = coef.dtype.type(0)
                 for j in range(size):
                     total += coef[o, j] * known[t, j]
                 out[first + t, o] = total
+
+
+def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
+    """Norms of points, as the kernel keeps them."""
+    out = np.zeros(len(points), points.dtype)
+    norms(kernel, rows_of(points, points.dtype), out)
+    return out
+
+
+def gram_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
+    """Kernel values of points with each other."""
+    gram = np.empty((len(points), len(points)), points.dtype)
+    rows = rows_of(points, points.dtype)
+    kernel_values(kernel, rows, beside(rows, points), norms_of(kernel, points), gram)
+    return gram

@@ -7,20 +7,19 @@ demand and never saved.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from onkel.budget import dispatch
 from onkel.budget.declaration import UNLIMITED, largest_size
-from onkel.budget.landmarks import Landmarks
-from onkel.budget.linear import Linear
 from onkel.compiled.draws import draws_of
-from onkel.engine import evaluation, passes, threads
-from onkel.engine.evaluation import Workspace
-from onkel.engine.plan import declared, looked_up, slots_for
+from onkel.engine import dual, evaluation, online, passes, svrg, threads  # noqa: F401
+from onkel.engine.evaluation import Workspace, gram_of, norms_of
+from onkel.engine.passes import Batch, Limits, part_of
+from onkel.engine.plan import cache_of, slots_for, table_of
+from onkel.engine.switch import Switched, after_landmarks
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.features import nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
@@ -28,11 +27,11 @@ from onkel.model.averages import Mean, Whole, Window, has_room
 from onkel.model.center_cache import Gram
 from onkel.model.expansion import allocate, facing, relabelled, resized
 from onkel.model.inverse import Inverse, repair
-from onkel.model.rows import Points, Rows, beside, order_for, part, rows_of
+from onkel.model.rows import Centers, Rows, beside, order_for, part, rows_of
 from onkel.problem import kernels
-from onkel.problem.kernels import Kernel
 from onkel.problem.rates import base
 
+# Imported above for their walks, which register themselves: dual, online, svrg.
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384
 # Rows scored at a time: enough for the matrix product, few enough for the cache.
@@ -50,6 +49,14 @@ class ScoreOverflowError(ArithmeticError):
         self.row = row
 
 
+class Shape(NamedTuple):
+    """Of a model: scores of a row, features of a row, and in which precision."""
+
+    outputs: int
+    features: int
+    dtype: Any
+
+
 class Learner:
     """One model that learns.
 
@@ -57,10 +64,8 @@ class Learner:
     ----------
     plan, budget
         The system.
-    outputs, features
-        Shape of the model.
-    dtype
-        In which it works.
+    shape
+        Of the model.
     rng
         Generator of the strategy's draws.
     window
@@ -73,9 +78,7 @@ class Learner:
         self,
         plan: Any,
         budget: Any,
-        outputs: int,
-        features: int,
-        dtype: Any,
+        shape: Shape,
         rng: np.random.Generator,
         window: Window | None = None,
         mapping: Any = Absent(),  # noqa: B008, a constant
@@ -87,7 +90,8 @@ class Learner:
         wide = width(mapping)
         largest = int(min(wide + largest_size(budget), UNLIMITED))
         capacity = slots_for(wide, SMALLEST_CAPACITY, largest)
-        cache = declared(budget, plan.ball)
+        cache = cache_of(budget, plan.ball)
+        outputs, features, dtype = shape
         self.model = allocate(
             outputs, capacity, features, np.dtype(dtype), cache, window, mapping
         )
@@ -252,11 +256,10 @@ class Learner:
                 self._turn_points(order_for(X))
                 rows = rows_of(X[taken], self.dtype)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
+                batch = Batch(rows, y[taken], sample_weight[taken], scores)
                 size = block_size or self._block_size(learn is not passes.learn)
                 with blas_in_one_thread:
-                    done = self._learn(
-                        learn, rows, y[taken], sample_weight[taken], scores, size
-                    )
+                    done = self._learn(learn, batch, size)
                 if done < len(scores):
                     place = first + done
                     raise ScoreOverflowError(place if order is None else order[place])
@@ -276,7 +279,6 @@ class Learner:
             mapping, coef = Absent(), self.coef if coef is None else coef
         elif coef is None:
             coef = self._answer
-        places = coef.shape[1] if width(mapping) else 0
         if coef.shape[1] == 0 or len(out) == 0:
             return out
         points, norms = self._centers(order_for(X))
@@ -285,25 +287,17 @@ class Learner:
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
                 rows = rows_of(X[first:stop], self.dtype)
-                centers = beside(rows, points)
+                centers = Centers(beside(rows, points), norms, coef.shape[1])
 
                 def task(
                     share: tuple[int, int],
                     rows: Rows = rows,
-                    centers: Points = centers,
+                    centers: Centers = centers,
                     first: int = first,
                 ) -> None:
                     evaluation.score(
-                        mapping,
-                        self.plan.kernel,
-                        rows,
-                        share,
-                        centers,
-                        norms,
-                        coef,
-                        places,
-                        TILE,
-                        out[first:],
+                        *(mapping, self.plan.kernel, rows, share),
+                        *(centers, coef, TILE, out[first:]),
                     )
 
                 if team is None:
@@ -329,77 +323,41 @@ class Learner:
         rows = max(16, min(128, CACHED_VALUES // slots))
         return max(256, rows) if threaded else rows
 
-    def _learn(
-        self,
-        learn: Callable[..., int],
-        rows: Any,
-        y: np.ndarray,
-        sample_weight: np.ndarray,
-        scores: np.ndarray,
-        block_size: int,
-    ) -> int:
+    def _learn(self, learn: Callable[..., int], batch: Batch, block_size: int) -> int:
         """Learn one chunk; return how many rows were learnt."""
-        block_size = min(block_size, len(y))
+        rows = len(batch.y)
+        block_size = min(block_size, rows)
         done = 0
-        while done < len(y):
-            self._make_room(min(block_size, len(y) - done))
-            learnt = learn(
+        while done < rows:
+            self._make_room(min(block_size, rows - done))
+            done += learn(
                 self.plan,
                 self.budget,
-                facing(self.model, rows),
-                part(rows, done, len(y)),
-                y[done:],
-                sample_weight[done:],
-                scores[done:],
-                block_size,
-                self.largest_size,
+                facing(self.model, batch.rows),
+                part_of(batch, done, rows),
+                Limits(block_size, self.largest_size),
                 draws_of(self.rng),
                 self._workspace(block_size),
                 False,
             )
-            done += learnt
             if self.counters.halted:
-                if not self._become_linear(part(rows, done - 1, done)):
+                if not self._switch(part(batch.rows, done - 1, done)):
                     return done - 1
-            elif self._has_room(min(block_size, len(y) - done)):
+            elif self._has_room(min(block_size, rows - done)):
                 break
         return done
 
-    def _become_linear(self, row: Rows) -> bool:
-        """Turn an expansion over landmarks into a model linear in their features.
-
-        Then make the update of the row that has been waiting for it. False if the
-        landmarks' kernel values overflow.
-        """
-        model, budget, dtype = self.model, self.budget, self.dtype
-        assert isinstance(budget, Landmarks)
-        size, pending = int(self.counters.count), budget.counters[0]
-        gram = gram_of(self.plan.kernel, model.points[:size].astype(np.float64))
-        known = np.empty((1, size), dtype)
-        points = beside(row, model.points)
-        evaluation.kernel_values(self.plan.kernel, row, points, model.norms, known)
-        if not np.isfinite(gram).all():
+    def _switch(self, row: Rows) -> bool:
+        """Go on with explicit features, beginning with a row; False if it cannot."""
+        switched = after_landmarks(self.plan.kernel, self.budget, self.model, row)
+        if switched is None:
             return False
-        noise = nystrom.noise_of(self.plan.kernel, model.norms[:size])
-        share = nystrom.share_of(noise, nystrom.SMALLEST_SHARE)
-        matrix, transfer = nystrom.factor(gram, budget.rank, share)
-        features = known[0] @ matrix
-        coef = np.zeros_like(model.coef)
-        coef[:, : len(transfer)] = model.coef[:, :size] @ transfer.T
-        coef[pending.up, : len(transfer)] += pending.weight * features
-        if pending.down >= 0:
-            coef[pending.down, : len(transfer)] -= pending.weight * features
-        average = model.average.moved(model.coef[:, :size], transfer)
-        self.model = model._replace(coef=coef, average=average)
-        self.become_linear(matrix.astype(dtype))
+        self.go_on_with(switched)
         return True
 
-    def become_linear(self, matrix: np.ndarray) -> None:
-        """Let the coefficients be those of Nystrom features, given their matrix."""
-        self.model = self.model._replace(mapping=Nystrom(matrix))
-        self.budget = Linear()
-        self.counters.count = matrix.shape[1]
-        self.counters.halted = 0
+    def go_on_with(self, switched: Switched) -> None:
+        """Let another model and another strategy take over."""
+        self.model, self.budget = switched
         self._work = None
 
     def resize(self, capacity: int) -> None:
@@ -451,7 +409,7 @@ class Learner:
                 f=np.zeros(outputs),
                 scratch=np.zeros(max(capacity, outputs), self.dtype),
                 second=np.zeros(capacity, self.dtype),
-                table=looked_up(self.budget),
+                table=table_of(self.budget),
             )
         return work
 
@@ -469,23 +427,6 @@ class Learner:
             points = np.concatenate([points[:size], average.points[:gone]])
             norms = np.concatenate([norms[:size], average.norms[:gone]])
         return np.asarray(points, order=order), norms
-
-
-def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
-    """Norms of points, as the kernel keeps them."""
-    norms = np.zeros(len(points), points.dtype)
-    evaluation.norms(kernel, rows_of(points, points.dtype), norms)
-    return norms
-
-
-def gram_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
-    """Kernel values of points with each other."""
-    gram = np.empty((len(points), len(points)), points.dtype)
-    rows = rows_of(points, points.dtype)
-    evaluation.kernel_values(
-        kernel, rows, beside(rows, points), norms_of(kernel, points), gram
-    )
-    return gram
 
 
 def _copied(state: Any) -> Any:

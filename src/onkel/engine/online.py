@@ -1,33 +1,22 @@
 """Phase 2 of the gradient systems: judge, propose, absorb, row by row."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inner
+from onkel.compiled.functions import inner
 from onkel.engine import passes
 from onkel.engine.evaluation import largest_score, score_row
+from onkel.engine.passes import Batch
+from onkel.engine.plan import Plan
 from onkel.model.averages import count_row
 from onkel.model.center_cache import REFRESH, lacks_norm, refresh
 from onkel.model.expansion import Block, Model, Update, fill_later_rows, fold, rescale
-from onkel.problem.kernels import Kernel
-from onkel.problem.losses import Loss, radius
-from onkel.problem.rates import Rate, base, decay, gain
-from onkel.problem.steps import Step, propose
+from onkel.problem.losses import radius
+from onkel.problem.rates import base, decay, gain
+from onkel.problem.steps import propose
 from onkel.problem.tasks import judge
-
-
-class Plan(NamedTuple):
-    """What phase 2 needs to know besides the budget, which selects its code."""
-
-    kernel: Kernel
-    loss: Loss
-    rate: Rate
-    step: Step
-    ball: bool  # project on the ball that is known to hold the minimiser
-    every_row: bool = False  # whether the budget sees rows without an update, too
-
 
 # Beyond these the factor moves into the coefficients: 1/factor must stay harmless.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-3, 1e3
@@ -53,10 +42,7 @@ def walk(
     budget: Any,
     model: Model,
     block: Block,
-    f: Any,  # shape (outputs,): scores of the present row
-    y: Any,  # shape (rows,)
-    sample_weight: Any,  # shape (rows,)
-    scores: Any,  # shape (rows, outputs): the scores before each update
+    batch: Batch,
     draws: Draws,
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
@@ -64,12 +50,12 @@ def walk(
     It stops before a row whose score or update is close to infinite, or whose kernel
     value with itself is: such a row would be no centre to compute with.
     """
-    y, sample_weight = borrowed(y), borrowed(sample_weight)
-    f, scores = borrowed(f), borrowed(scores)
+    y, sample_weight = batch.y, batch.sample_weight
+    f, scores = block.f, batch.scores
     counters, limit = model.counters[0], largest_score(model.coef)
     for t in range(len(y)):
         scale = counters.factor * base(plan.rate, counters.t)
-        small = score_row(model, block, t, scale, f, scores[t])
+        small = score_row(model, block, t, scale, scores[t])
         verdict = judge(plan.loss, f, y[t])
         now = counters.t + 1
         factor = counters.factor * decay(plan.rate, now)

@@ -23,9 +23,10 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inlined, inner
+from onkel.compiled.functions import inlined, inner
 from onkel.engine import passes
 from onkel.engine.evaluation import largest_score
+from onkel.engine.passes import Batch
 from onkel.features.dispatch import width
 from onkel.model.distances import load_row, nearest
 from onkel.model.expansion import Block, Model, Update, fill_later_rows, insert
@@ -407,18 +408,15 @@ def walk(
     memory: Memory,
     model: Model,
     block: Block,
-    f: Any,  # shape (outputs,): scores of the present row
-    y: Any,  # shape (rows,)
-    sample_weight: Any,  # shape (rows,)
-    scores: Any,  # shape (rows, outputs): the scores before each update
+    batch: Batch,
     draws: Draws,
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
     It stops before a row whose score or slope is close to infinite.
     """
-    y, sample_weight = borrowed(y), borrowed(sample_weight)
-    f, scores = borrowed(f), borrowed(scores)
+    y, sample_weight = batch.y, batch.sample_weight
+    f, scores = block.f, batch.scores
     counters, own = model.counters[0], memory.counters[0]
     outputs, then = model.coef.shape[0], memory.scores
     limit = largest_score(model.coef)

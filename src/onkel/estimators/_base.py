@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
-from onkel.engine.online import Plan
+from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError, Shape
+from onkel.engine.plan import Plan
 from onkel.engine.threads import Team
 from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._monitor import Monitor
@@ -180,9 +180,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         learner = Learner(
             self._plan(kernel, recipe),
             recipe.budget,
-            outputs,
-            X.shape[1],
-            X.dtype,
+            Shape(outputs, X.shape[1], X.dtype),
             draws,
             recipe.window,
             mapping,
@@ -216,10 +214,8 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         self._look_at(X)
         recipe = self._recipe(1)
         plan, rng = self._plan(self._kernel(X), recipe), np.random.default_rng(0)
-        return Learner(
-            *(plan, recipe.budget, outputs, features, dtype),
-            *(rng, recipe.window, mapping),
-        )
+        shape = Shape(outputs, features, dtype)
+        return Learner(plan, recipe.budget, shape, rng, recipe.window, mapping)
 
     def _blank_mapping(self, features: int) -> Any:
         """Explicit features before anything was drawn."""

@@ -17,7 +17,7 @@ from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.project_all import ProjectAll
 from onkel.budget.remove import Remove
-from onkel.engine.learner import CHUNK, Learner
+from onkel.engine.learner import CHUNK, Learner, Shape
 from onkel.engine.mixture import mix
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
@@ -339,7 +339,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         size = 1 if found is None else len(found.points)
         plan = self._plan(self._kernel(X), self._recipe(None))
         budget = Bernoulli(size, math.inf, UNLIMITED, Remove())
-        learner = Learner(plan, budget, outputs, X.shape[1], X.dtype, draws)
+        learner = Learner(plan, budget, Shape(outputs, X.shape[1], X.dtype), draws)
         if found is not None:
             learner.adopt(found.points, found.coef)
             self._refuse_infinity(learner)
@@ -366,7 +366,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         kernel = kernels.make("rbf", gamma * self._start, 1, 0.0)
         recipe = self._recipe(None)
         plan, rng = self._plan(kernel, recipe), np.random.default_rng(0)
-        return Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, rng)
+        return Learner(plan, recipe.budget, Shape(outputs, X.shape[1], X.dtype), rng)
 
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None
@@ -505,14 +505,8 @@ class KernelMachine(Blockwise, KernelEstimator):
         if quick is None or before is None:
             return
         points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
-        moved = Learner(
-            quick.plan,
-            quick.budget,
-            len(quick.model.coef),
-            points.shape[1],
-            X.dtype,
-            quick.rng,
-        )
+        shape = Shape(len(quick.model.coef), points.shape[1], X.dtype)
+        moved = Learner(quick.plan, quick.budget, shape, quick.rng)
         moved.adopt(points, quick.coef)
         for name in COUNTERS:
             setattr(moved.counters, name, getattr(quick.counters, name))

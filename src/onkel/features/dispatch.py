@@ -3,6 +3,7 @@
 from typing import Any
 
 from onkel.compiled.functions import typedispatch
+from onkel.model.rows import Centers
 from onkel.problem.kernels import Kernel
 
 
@@ -21,12 +22,9 @@ def express(
     mapping: Any,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,  # of the model's slots
-    norms: Any,  # of these points
-    own: Any,  # shape (rows,): their norms
+    centers: Centers,  # of the model; its first slots belong to the features
+    own: Any,  # shape (rows,): norms of the rows
     room: Any,  # memory to work in
     out: Any,  # shape (rows, slots)
 ) -> None:
-    """Write the features of the rows first..last into the first columns of out."""
+    """Write the features of the rows into the first columns of out."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from onkel.compiled.trigonometry import circle
 from onkel.features.dispatch import express, room, width
-from onkel.model.rows import compare
+from onkel.model.rows import Centers, compare
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 
@@ -87,17 +87,14 @@ def _express(
     features: Fourier,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    half = features.size // 2
-    angles = room[: (last - first) * half].reshape(last - first, half)
-    compare(LINEAR, rows, first, last, points, norms, 0, angles)
+    count, half = len(out), features.size // 2
+    angles = room[: count * half].reshape(count, half)
+    compare(LINEAR, rows, centers.points, centers.norms, 0, angles)
     scale = out.dtype.type(1.0 / math.sqrt(half))
-    for t in range(last - first):
+    for t in range(count):
         circle(angles[t], scale, out[t, :half], out[t, half : 2 * half])

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from onkel.features.dispatch import express, room, width
-from onkel.model.rows import copy_row
+from onkel.model.rows import Centers, copy_row
 from onkel.problem.kernels import Kernel
 
 
@@ -28,13 +28,10 @@ def _express(
     features: Identity,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    for t in range(first, last):
-        copy_row(rows, t, out[t - first, : features.size])
+    for t in range(len(out)):
+        copy_row(rows, t, out[t, : features.size])

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 
 from onkel.features.dispatch import express, room, width
-from onkel.model.rows import compare, copy
+from onkel.model.rows import Centers, compare, copy
 from onkel.problem.kernels import Kernel, Kind, transform
 
 # Share of the largest eigenvalue below which one is rounding, and the largest share
@@ -100,20 +100,17 @@ def _express(
     features: Nystrom,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    count = last - first
+    count = len(out)
     landmarks, rank = features.matrix.shape
     known = room[: count * landmarks].reshape(count, landmarks)
-    compare(kernel, rows, first, last, points, norms, 0, known)
+    compare(kernel, rows, centers.points, centers.norms, 0, known)
     for t in range(count):
-        transform(kernel, known[t], own[t], norms)
+        transform(kernel, known[t], own[t], centers.norms)
     mapped = room[count * landmarks : count * (landmarks + rank)].reshape(count, rank)
     np.dot(known, features.matrix, mapped)
     for t in range(count):

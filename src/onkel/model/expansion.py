@@ -105,6 +105,7 @@ class Block(NamedTuple):
     other: Any  # shape (features,), room for another point
     later: Any  # shape (rows,): kernel values with the rows to come
     raw: Any  # shape (outputs,): raw scores of the present row
+    f: Any  # shape (outputs,): its scores
     scratch: Any  # shape (capacity,), for strategies
     second: Any  # shape (capacity,), likewise
     table: Any  # what the strategy looks up

@@ -72,6 +72,14 @@ def beside(rows: Rows, points: np.ndarray) -> Points:
     return Points(np.ascontiguousarray(points), False)
 
 
+class Centers(NamedTuple):
+    """Points that rows are compared with."""
+
+    points: Points
+    norms: Any  # shape (slots or more,): theirs, as the kernel keeps them
+    size: int  # slots in use
+
+
 @inner
 def copy(values: Any, out: Any) -> None:
     """Copy numbers; `out[:] = values` would have to be able to complain."""
@@ -177,9 +185,9 @@ def copy_row(rows: Rows, t: int, out: Any) -> None:
 
 
 @inner
-def measure(kernel: Kernel, rows: Rows, first: int, last: int, norms: Any) -> None:
-    """Norms of the rows first..last, as the kernel keeps them."""
-    for t in range(first, last):
+def measure(kernel: Kernel, rows: Rows, norms: Any) -> None:
+    """Norms of the first rows, as the kernel keeps them, as many as are asked for."""
+    for t in range(len(norms)):
         if rows.is_sparse:
             x = rows.data[rows.indptr[t] : rows.indptr[t + 1]]
         else:
@@ -191,56 +199,50 @@ def measure(kernel: Kernel, rows: Rows, first: int, last: int, norms: Any) -> No
         else:
             for v in x:
                 total += v * v
-        norms[t - first] = total
+        norms[t] = total
 
 
 @inner
 def compare(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     points: Points,
     norms: Any,
     start: int,
-    out: Any,  # shape (last - first, centres)
+    out: Any,  # shape (rows, centres)
 ) -> None:
-    """Products of the rows first..last with the centres from slot `start` on."""
+    """Products of the first rows with the centres from slot `start` on."""
     if rows.is_sparse:
-        _compare_sparse(kernel, rows, first, last, points.grid, norms, start, out)
+        _compare_sparse(kernel, rows, points.grid, norms, start, out)
     else:
-        _compare_dense(kernel, rows, first, last, points.grid, start, out)
+        _compare_dense(kernel, rows, points.grid, start, out)
 
 
 @inner
 def _compare_dense(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     points: Any,  # shape (at least start + count, features)
     start: int,
-    out: Any,  # shape (last - first, count)
+    out: Any,  # shape (rows, count)
 ) -> None:
     points = points[start : start + out.shape[1]]
     if kernel.kind != Kind.LAPLACIAN:
-        np.dot(rows.X[first:last], points.T, out)
+        np.dot(rows.X[: len(out)], points.T, out)
         return
-    for t in range(first, last):
+    for t in range(len(out)):
         x = rows.X[t]
         for j in range(out.shape[1]):
             total = out.dtype.type(0)
             for k in range(len(x)):
                 total += abs(x[k] - points[j, k])
-            out[t - first, j] = total
+            out[t, j] = total
 
 
 @inner
 def _compare_sparse(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     features: Any,  # shape (features, at least start + count)
     norms: Any,
     start: int,
@@ -248,8 +250,8 @@ def _compare_sparse(
 ) -> None:
     count = out.shape[1]
     norms = norms[start:]
-    for t in range(first, last):
-        total = out[t - first]
+    for t in range(len(out)):
+        total = out[t]
         begin, end = rows.indptr[t], rows.indptr[t + 1]
         if kernel.kind == Kind.LAPLACIAN:
             # |x - c|_1 = |c|_1 + sum over stored features of |x_k - c_k| - |c_k|

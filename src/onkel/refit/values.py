@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from onkel.engine import evaluation
-from onkel.engine.learner import norms_of
+from onkel.engine.evaluation import norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.model.rows import beside, order_for, rows_of
 from onkel.problem.kernels import Kernel, Kind

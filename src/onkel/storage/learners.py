@@ -11,7 +11,8 @@ import numpy as np
 from onkel.budget.declaration import declaration
 from onkel.budget.dispatch import refuse_nonsense
 from onkel.engine.dual import DualPlan
-from onkel.engine.learner import Learner, gram_of, norms_of
+from onkel.engine.evaluation import gram_of, norms_of
+from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.engine.svrg import Memory
 from onkel.features.dispatch import width

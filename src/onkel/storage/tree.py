@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 import onkel.budget
 import onkel.features
 from onkel.budget.declaration import DECLARED
-from onkel.engine import dual, online, svrg
+from onkel.engine import dual, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.model import averages, center_cache, expansion, inverse
@@ -33,7 +33,7 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, center_cache, expansion, inverse, kernels, losses, rates, steps),
-    *(dual, online, svrg, extent),
+    *(dual, plan, svrg, extent),
     *_FOLDERS,
 ]
 
@@ -48,6 +48,7 @@ FORMER = {
         f"reads.{name}": f"center_cache.{name}"
         for name in ("Nothing", "Later", "Gram", "Nearest")
     },
+    "online.Plan": "plan.Plan",
     "inherit.Inherit": "project_all.ProjectAll",
     "share.Share": "project_pair.ProjectPair",
     "substitute.Substitute": "project_newest.ProjectNewest",
