@@ -146,18 +146,8 @@ def _clock(found: np.ndarray, kind: str) -> np.ndarray:
 def places(batch: "RecordBatch", columns: Sequence[Column], first: int) -> np.ndarray:
     """Return, for each row and column with marks, the number of the feature that is 1.
 
-    Parameters
-    ----------
-    batch, columns
-        Rows, and what they consist of.
-    first
-        Number of the first mark.
-
-    Returns
-    -------
-    places of shape (rows, columns with marks)
-        -1 where there is none: the text is no category, nothing is missing, or what is
-        missing never was.
+    Marks are numbered from `first`. -1 where there is none: the text is no category,
+    nothing is missing, or what is missing never was.
     """
     found = []
     for column in columns:

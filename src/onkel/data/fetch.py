@@ -1,6 +1,5 @@
 """Downloads of published data sets into the cache: resumed, retried, and verified."""
 
-import hashlib
 import http.client
 import re
 import time
@@ -11,8 +10,15 @@ from pathlib import Path
 
 from onkel._version import __version__
 from onkel.data.bad_file import BadFileError
-from onkel.data.catalogue import DataNotFoundError, Entry, File, cache_path, entry
-from onkel.data.datasets import inspect
+from onkel.data.catalogue import (
+    CatalogueEntry,
+    DataNotFoundError,
+    ListedFile,
+    cache_path,
+    entry,
+)
+from onkel.data.datasets import sha256_of
+from onkel.data.opening import inspect
 
 # Connections in a row that bring nothing before a download is given up.
 PATIENCE = 5
@@ -56,9 +62,7 @@ def fetch(name: str, part: str = "train", announce: Announce | None = None) -> P
         If what came is not what the catalogue describes.
     """
     known = entry(name)
-    if part not in known.parts:
-        raise ValueError(f"{name} has no part {part!r}, only {', '.join(known.parts)}")
-    file = known.parts[part].published
+    file = known.part(part).published
     if file is None or file.address is None:
         raise DataNotFoundError(
             f"{name} ({part}) is not published in this form: {known.source}. "
@@ -87,14 +91,13 @@ def fetch(name: str, part: str = "train", announce: Announce | None = None) -> P
     return path
 
 
-def verify(path: Path, known: Entry, part: str, file: File) -> None:
+def verify(path: Path, known: CatalogueEntry, part: str, file: ListedFile) -> None:
     """Refuse a file that is not what the catalogue says, with a BadFileError."""
     size = path.stat().st_size
     if file.bytes is not None and size != file.bytes:
         raise BadFileError(path, f"{size} bytes where {file.bytes} were expected")
     if file.sha256 is not None:
-        with path.open("rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        digest = sha256_of(path)
         if digest != file.sha256:
             raise BadFileError(path, f"SHA-256 {digest} where {file.sha256} is right")
     found, rows = inspect(path, file, known.kind), known.parts[part].rows
