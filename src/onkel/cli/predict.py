@@ -156,14 +156,9 @@ def _refuse(row: int, what: str) -> NoReturn:
 
 
 @click.command()
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("model", type=options.MODEL_FILE)
 @click.argument("data")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file of the predictions [the screen].",
-)
+@options.output("CSV file of the predictions [the screen].")
 @click.option("--scores", is_flag=True, help="The scores, too.")
 @click.option("--proba", is_flag=True, help="The probabilities, too (log_loss).")
 @click.option(

@@ -23,9 +23,14 @@ KERNELS = {"0": "linear", "1": "poly", "2": "rbf"}
 KINDS: dict[str, Any] = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
 
 
-def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
+def _opened(path: Path, regression: bool) -> Dataset:
     task = "regression" if regression else "classification"
-    return dataset(path, task=task, scaling="none", **how)
+    return dataset(path, task=task, scaling="none")
+
+
+def _proba(help: str) -> Any:
+    kind = click.Choice(["0", "1"])
+    return click.option("-b", "proba", type=kind, default="0", help=help)
 
 
 @click.command("svm-train", context_settings={"help_option_names": ["--help"]})
@@ -52,13 +57,7 @@ def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
 @click.option("-p", "epsilon", type=float, default=0.1, help="Epsilon of the tube.")
 @click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
 @click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
-@click.option(
-    "-b",
-    "proba",
-    type=click.Choice(["0", "1"]),
-    default="0",
-    help="1: learn probabilities, too, for svm-predict -b 1.",
-)
+@_proba("1: learn probabilities, too, for svm-predict -b 1.")
 @click.option(
     "-w",
     "weights",
@@ -126,12 +125,6 @@ def _short(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) else str(value)
 
 
-def _labels(path: Path) -> np.ndarray:
-    """Labels of a file, whatever they are."""
-    _, y = dataset(path, task="regression", scaling="none").load()
-    return y
-
-
 def _weights(
     classes: np.ndarray | None, given: tuple[tuple[str, float], ...]
 ) -> dict[Any, float] | None:
@@ -151,13 +144,7 @@ def _weights(
 @click.argument("test_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", type=click.Path(exists=True, path_type=Path))
 @click.argument("output_file", type=click.Path(path_type=Path))
-@click.option(
-    "-b",
-    "proba",
-    type=click.Choice(["0", "1"]),
-    default="0",
-    help="1: probabilities, too, of a model that svm-train -b 1 made.",
-)
+@_proba("1: probabilities, too, of a model that svm-train -b 1 made.")
 @click.option("-q", "quiet", is_flag=True, help="Print nothing.")
 def svm_predict(
     test_file: Path, model_file: Path, output_file: Path, proba: str, quiet: bool
@@ -175,7 +162,7 @@ def svm_predict(
         )
     # Rows without a known label have 0 by custom, so that any label must do.
     rows = dataset(test_file, preparation=preparation, labelled=False)
-    labels = _labels(test_file)
+    _, labels = _opened(test_file, regression=True).load()  # whatever they are
     said = []
     with whole_file(output_file) as file:
         if proba == "1":
