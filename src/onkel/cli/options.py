@@ -14,9 +14,9 @@ from onkel.cli.stdin import spooled
 from onkel.data import BadFileError, Dataset, Preparation, ReadingOptions, dataset
 from onkel.data.opening import READERS
 from onkel.data.reading_options import CHOICES
+from onkel.data.tables import BATCH_ROWS
 from onkel.race.orders import MOST_BYTES
 
-BATCH_ROWS = 65_536
 MIB = 2**20
 
 

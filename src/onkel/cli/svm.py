@@ -3,6 +3,7 @@
 The machine is BSCA, a support vector machine on a budget; the model file is ours.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 import onkel
 from onkel.cli import models
 from onkel.cli.odds import Odds
-from onkel.cli.predict import whole_file
+from onkel.cli.predict import whole_text
 from onkel.cli.screen import warn
 from onkel.data import Dataset, dataset
 
@@ -28,27 +29,17 @@ def _opened(path: Path, regression: bool) -> Dataset:
     return dataset(path, task=task, scaling="none")
 
 
-def _proba(help: str) -> Any:
-    kind = click.Choice(["0", "1"])
-    return click.option("-b", "proba", type=kind, default="0", help=help)
+def _choice(flag: str, name: str, known: Iterable[str], default: str, help: str) -> Any:
+    kind = click.Choice(list(known))
+    return click.option(flag, name, type=kind, default=default, help=help)
 
 
 @click.command("svm-train", context_settings={"help_option_names": ["--help"]})
 @click.argument("training_set", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "-s",
-    "kind",
-    type=click.Choice(list(KINDS)),
-    default="0",
-    help="0 C-SVC, 3 epsilon-SVR.",
-)
-@click.option(
-    "-t",
-    "kernel",
-    type=click.Choice(list(KERNELS)),
-    default="2",
-    help="0 linear, 1 polynomial, 2 radial basis function.",
+@_choice("-s", "kind", KINDS, "0", "0 C-SVC, 3 epsilon-SVR.")
+@_choice(
+    "-t", "kernel", KERNELS, "2", "0 linear, 1 polynomial, 2 radial basis function."
 )
 @click.option("-d", "degree", type=int, default=3, help="Degree of the polynomial.")
 @click.option("-g", "gamma", type=float, help="Gamma [1 / number of features].")
@@ -57,7 +48,7 @@ def _proba(help: str) -> Any:
 @click.option("-p", "epsilon", type=float, default=0.1, help="Epsilon of the tube.")
 @click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
 @click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
-@_proba("1: learn probabilities, too, for svm-predict -b 1.")
+@_choice("-b", "proba", "01", "0", "1: learn probabilities, too, for svm-predict -b 1.")
 @click.option(
     "-w",
     "weights",
@@ -144,7 +135,13 @@ def _weights(
 @click.argument("test_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", type=click.Path(exists=True, path_type=Path))
 @click.argument("output_file", type=click.Path(path_type=Path))
-@_proba("1: probabilities, too, of a model that svm-train -b 1 made.")
+@_choice(
+    "-b",
+    "proba",
+    "01",
+    "0",
+    "1: probabilities, too, of a model that svm-train -b 1 made.",
+)
 @click.option("-q", "quiet", is_flag=True, help="Print nothing.")
 def svm_predict(
     test_file: Path, model_file: Path, output_file: Path, proba: str, quiet: bool
@@ -164,7 +161,7 @@ def svm_predict(
     rows = dataset(test_file, preparation=preparation, labelled=False)
     _, labels = _opened(test_file, regression=True).load()  # whatever they are
     said = []
-    with whole_file(output_file) as file:
+    with whole_text(output_file) as file:
         if proba == "1":
             file.write(" ".join(["labels", *map(_short, model.classes_)]) + "\n")
         for X, _, _ in rows.batches():

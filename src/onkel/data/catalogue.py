@@ -23,6 +23,7 @@ from onkel.data.columnar import Columnar
 from onkel.data.columns import Column, numbers
 from onkel.data.delimited import Delimited
 from onkel.data.libsvm import LibsvmFile
+from onkel.data.tables import BATCH_ROWS
 from onkel.data.text import stem_suffix
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "ONKEL_DATA_MIRROR"
 CACHE_VARIABLE = "ONKEL_DATA_CACHE"
-# Of a batch, at most.
-ROWS = 65_536
 
 
 class DataNotFoundError(FileNotFoundError):
@@ -250,7 +249,7 @@ def load(
         )
     if suffix == ".csv":
         return _load_csv(Delimited(path, header=file.header), features, dtype)
-    blocks = [block for block, _ in LibsvmFile(path).blocks(ROWS, features)]
+    blocks = [block for block, _ in LibsvmFile(path).blocks(BATCH_ROWS, features)]
     y = np.concatenate([block.y for block in blocks])
     stacked = scipy.sparse.vstack([block.widened(features, dtype) for block in blocks])
     return stacked, y
@@ -265,14 +264,14 @@ def _load_csv(
             f"{features} features, and the target comes after them"
         )
     columns = [Column(name, "number") for name in table.kinds]
-    read = table.checked_batches(ROWS, dict.fromkeys(table.kinds, "number"))
+    read = table.checked_batches(BATCH_ROWS, dict.fromkeys(table.kinds, "number"))
     rows = np.concatenate([numbers(batch, columns, fault) for batch, fault in read])
     # A view would keep the whole table alive.
     return rows[:, :-1].astype(dtype), rows[:, -1].copy()
 
 
 def batches(
-    name: str, rows: int = ROWS, columns: Sequence[str] | None = None
+    name: str, rows: int = BATCH_ROWS, columns: Sequence[str] | None = None
 ) -> Iterator["RecordBatch"]:
     """Stream a data set in Parquet, in its order and in bounded memory.
 

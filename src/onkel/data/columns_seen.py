@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onkel.data.bad_file import BadFileError, Complain
-from onkel.data.columns import (
-    MOST_CATEGORIES,
-    Column,
-    encode,
-    gaps,
-    numbers,
-    refuse_gaps,
-)
+from onkel.data.columns import MOST_CATEGORIES, Column, count_gaps, encode, numbers
 from onkel.data.identifiers import Naming, Numbering
 from onkel.data.medians import Medians
 from onkel.data.reading_options import ReadingOptions
@@ -28,7 +21,7 @@ class ColumnsSeen:
     """What is seen of the columns of tables, the target apart."""
 
     def __init__(self, columns: Sequence[Column], options: ReadingOptions) -> None:
-        self._columns, self._fills = columns, options.missing == "fill"
+        self._columns, self._rule = columns, options.missing
         self._rows = 0
         self.missing: Counter[str] = Counter()
         self._medians = Medians(sum(len(column.numbers) for column in columns))
@@ -50,12 +43,7 @@ class ColumnsSeen:
     def see(self, path: Path, batch: "RecordBatch", complain: Complain) -> np.ndarray:
         """Take rows into account; return their numbers, NaN where one is missing."""
         self._rows += batch.num_rows
-        if self._fills:
-            for name, kind, *_ in self._columns:
-                if missing := int(gaps(batch.column(name), kind).sum()):
-                    self.missing[name] += missing
-        else:
-            refuse_gaps(batch, self._columns, True, complain)
+        self.missing += count_gaps(batch, self._columns, self._rule, complain)
         found = numbers(batch, self._columns, complain)
         self._medians.see(found)
         at = 0

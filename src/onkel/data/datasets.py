@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.data.columns import gaps, numbers, places, refuse_gaps, values
+from onkel.data.columns import count_gaps, numbers, places, values
 from onkel.data.libsvm import LibsvmFile
 from onkel.data.reading_options import ReadingOptions
 from onkel.data.survey import ROWS, Survey
-from onkel.data.tables import TableFile, listed
+from onkel.data.tables import BATCH_ROWS, TableFile, listed
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -84,7 +84,7 @@ class Dataset:
         self.is_regression = target is not None and target.is_regression
         self.classes = None if target is None else target.classes
 
-    def batches(self, rows: int = 65_536) -> Iterator[Batch]:
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[Batch]:
         """Read the rows in their order, at most `rows` at a time.
 
         Memory is bounded by the batch: each is read, prepared and forgotten.
@@ -123,14 +123,10 @@ class Dataset:
         self, table: TableFile, rows: int, missing: Counter[str]
     ) -> Iterator[tuple[Any, np.ndarray]]:
         target, columns = self._target, self.preparation.columns
-        rule = self.preparation.missing
         assert columns is not None
         kinds = self.preparation.kinds(target is not None)
         for batch, complain in table.checked_batches(rows, kinds):
-            if rule != "fill":
-                refuse_gaps(batch, columns, rule == "refuse", complain)
-            for name, kind in kinds.items():
-                missing[name] += int(gaps(batch.column(name), kind).sum())
+            missing += count_gaps(batch, columns, self.preparation.missing, complain)
             found = numbers(batch, columns, complain)
             at = places(batch, columns, found.shape[1])
             y = np.empty(0)
@@ -237,9 +233,7 @@ class Dataset:
             self.n_rows += batch.X.shape[0]
             if announce is not None:
                 announce(self.n_rows)
-        self.counts = counts
-        if self.preparation.missing == "fill":
-            self.missing = {name: many for name, many in missing.items() if many}
+        self.counts, self.missing = counts, dict(missing)
 
 
 def sha256_of(path: Path) -> str:

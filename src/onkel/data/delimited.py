@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from onkel.data.bad_file import BadFileError
 from onkel.data.delimited_looks import (
-    MISSING,
+    BLANKS,
     THOUSANDS,
     is_empty,
     is_header,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # Bytes that pyarrow parses at a time; the first of these blocks tells the types.
 BLOCK = 1 << 21
 # Some files have a space behind each comma, or before, or columns of equal width.
-_PADDED = {f"{a}{sign}{b}" for sign in MISSING for a in ("", " ") for b in ("", " ")}
+_PADDED = {f"{a}{sign}{b}" for sign in BLANKS for a in ("", " ") for b in ("", " ")}
 _PADDED |= {" " * width for width in range(32)}
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # A column is one of numbers if this share of its first block is.
 MOSTLY = 0.9
 # What a missing value looks like.
-MISSING = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
+BLANKS = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
 # A point for each three digits, as where the comma is the decimal sign.
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 
@@ -82,7 +82,7 @@ def is_header(first: list[str], second: list[str], commas: bool = False) -> bool
     texts = [bool(field) and not is_one(field) for field in first]
     above = zip(first, texts, second, strict=False)
     if any(
-        text and is_one(under) and field not in MISSING for field, text, under in above
+        text and is_one(under) and field not in BLANKS for field, text, under in above
     ):
         return True
     return all(texts) and len(set(first)) == len(first) and first != second

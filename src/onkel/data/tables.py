@@ -10,6 +10,9 @@ from onkel.data.bad_file import BadFileError, Complain, complain_of
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch, Schema
 
+# Rows of a batch, at most, unless somebody wants others.
+BATCH_ROWS = 65_536
+
 
 class TableFile(ABC):
     """A file of rows that have the same columns.
