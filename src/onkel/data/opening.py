@@ -1,6 +1,5 @@
 """Opening of data sets: from a name or a path to rows that can be read."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,23 +84,7 @@ def dataset(where: str | Path, **options: Any) -> Dataset:
     >>> next(data.batches()).X.tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
-    given = ReadingOptions(**options)
-    path = Path(where)
-    if path.is_file():
-        known, found = (
-            CatalogueEntry(path.name, "auto", 1),
-            [(path, ListedFile(path.name))],
-        )
-    elif is_known(str(where), given.mirror):
-        known = entry(str(where), given.mirror)
-        parts = known.parts if given.part == "all" else [given.part]
-        found = [find(known.name, part, given.mirror) for part in parts]
-        given = dataclasses.replace(given.completed(known, found[0][1]), keep=None)
-    else:
-        raise DataNotFoundError(
-            f"{where} is neither a file nor a data set of the catalogue: "
-            "`onkel data list` shows these"
-        )
+    known, found, given = _located(where, ReadingOptions(**options))
     files = [_open(path, file, given.format) for path, file in found]
     if given.preparation is None:
         survey = _survey(files, given, known.features or 1)
@@ -111,6 +94,25 @@ def dataset(where: str | Path, **options: Any) -> Dataset:
     data = Dataset(known.name, files, survey, given, known.in_order)
     data.count(given.announce)
     return data
+
+
+def _located(
+    where: str | Path, options: ReadingOptions
+) -> tuple[CatalogueEntry, list[tuple[Path, ListedFile]], ReadingOptions]:
+    """Find files, and what is known of them; options where the catalogue has some."""
+    path, name = Path(where), str(where)
+    if path.is_file():
+        unknown = CatalogueEntry(path.name, "auto", features=1)
+        return unknown, [(path, ListedFile(path.name))], options
+    if not is_known(name, options.mirror):
+        raise DataNotFoundError(
+            f"{where} is neither a file nor a data set of the catalogue: "
+            "`onkel data list` shows these"
+        )
+    known = entry(name, options.mirror)
+    parts = known.parts if options.part == "all" else [options.part]
+    found = [find(name, part, options.mirror) for part in parts]
+    return known, found, options.completed(known, found[0][1])
 
 
 def inspect(path: Path, file: ListedFile, task: str) -> Survey:

@@ -129,9 +129,7 @@ class Preparation:
             else:
                 row, feature = divmod(at, scaled.shape[1])
             name = self.features[feature]
-            after = (
-                "" if self.scaling.scaler is None else f" after {self.scaled} scaling"
-            )
+            after = "" if self.scaled == "none" else f" after {self.scaled} scaling"
             what = f"{name} is {found[at]:g}{after}, too large for {dtype}: "
             complain(row, what + "scale, or use float64")
 
@@ -139,10 +137,8 @@ class Preparation:
         if scipy.sparse.issparse(numbers):
             parts = numbers.data, numbers.indices, numbers.indptr
             return _csr(*parts, self.width, dtype)
-        if places is None or not places.shape[1]:
-            places = np.empty((len(numbers), 0), np.int32)
-            if not self.sparse:
-                return np.ascontiguousarray(numbers, dtype=dtype)
+        if places is None or not (self.sparse or places.shape[1]):
+            return np.ascontiguousarray(numbers, dtype=dtype)
         if self.sparse:
             return _join(numbers, places, self.width, dtype)
         X = np.zeros((len(numbers), self.width), dtype)

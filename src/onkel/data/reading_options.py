@@ -100,11 +100,15 @@ class ReadingOptions:
             )
 
     def completed(self, known: CatalogueEntry, file: ListedFile) -> "ReadingOptions":
-        """Return the options with what the catalogue says where nobody asked."""
+        """Return the options with what the catalogue says where nobody asked.
+
+        Its columns are known to mean something: none is left out.
+        """
         is_free = self.task == "auto" and self.positive is None and self.above is None
         return dataclasses.replace(
             self,
             target=file.target if self.target is None else self.target,
             task=known.kind if is_free else self.task,
             scaling=known.scaling if self.scaling == "auto" else self.scaling,
+            keep=None,
         )
