@@ -21,6 +21,7 @@ from onkel.cli.screen import warn
 from onkel.data import Dataset, dataset
 
 KERNELS = {"0": "linear", "1": "poly", "2": "rbf"}
+SWITCH = ("0", "1")
 KINDS: dict[str, Any] = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
 
 
@@ -48,7 +49,9 @@ def _choice(flag: str, name: str, known: Iterable[str], default: str, help: str)
 @click.option("-p", "epsilon", type=float, default=0.1, help="Epsilon of the tube.")
 @click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
 @click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
-@_choice("-b", "proba", "01", "0", "1: learn probabilities, too, for svm-predict -b 1.")
+@_choice(
+    "-b", "proba", SWITCH, "0", "1: learn probabilities, too, for svm-predict -b 1."
+)
 @click.option(
     "-w",
     "weights",
