@@ -31,10 +31,6 @@ CHUNK = 1 << 16
 Announce = Callable[[int, int | None], None]
 
 
-class _BrokenError(Exception):
-    """A connection that broke before the end."""
-
-
 def fetch(name: str, part: str = "train", announce: Announce | None = None) -> Path:
     """Download a part of a data set into the cache, unless it is there.
 
@@ -138,7 +134,7 @@ def _download(
             if error.code < 500:
                 raise
             failure: Exception = error
-        except (_BrokenError, OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException) as error:
             failure = error
         after = partial.stat().st_size if partial.exists() else 0
         failures = 0 if after > before else failures + 1
@@ -150,13 +146,7 @@ def _download(
 def _continue(
     address: str, partial: Path, have: int, announce: Announce | None
 ) -> None:
-    """Make one connection, and take what it brings.
-
-    Raises
-    ------
-    _BrokenError
-        If it ends too early.
-    """
+    """Make one connection, and take what it brings; an OSError if it ends too early."""
     headers = {"User-Agent": f"onkel/{__version__}"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -171,7 +161,7 @@ def _continue(
         if error.headers.get("Content-Range") == f"bytes */{have}":
             return
         partial.unlink()
-        raise _BrokenError(
+        raise ConnectionError(
             "the partial file was longer than the published one"
         ) from error
     with response:
@@ -186,7 +176,7 @@ def _continue(
                 if announce is not None:
                     announce(done, whole)
     if whole is not None and done < whole:
-        raise _BrokenError(f"the connection broke after {done} of {whole} bytes")
+        raise ConnectionError(f"the connection broke after {done} of {whole} bytes")
 
 
 def _start(response: http.client.HTTPResponse) -> int:
