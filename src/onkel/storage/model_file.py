@@ -127,31 +127,9 @@ def write(
             "pipeline, save its last step, and keep the others by other means."
         )
     writer = Writer()
-    estimator = estimator._still()  # another thread may learn meanwhile
-    fitted = {
-        key: value
-        for key, value in vars(estimator).items()
-        if key not in estimator.get_params(deep=False) and not key.startswith(LEFT_OUT)
-    }
-    unknown = [key for key in fitted if not is_known(key)]
-    if unknown:
-        raise TypeError(
-            f"this {name} has an attribute {unknown[0]!r} that a model file does not "
-            "hold: delete it first"
-        )
-    parameters = estimator.get_params(deep=False)
-    described = {
-        "class": name,
-        "written_by": __version__,
-        "parameters": {k: writer.plain(v, k) for k, v in parameters.items()},
-        "fitted": {k: writer.plain(v, k) for k, v in fitted.items()},
-    }
-    tensors = {f"model.{key}": array for key, array in writer.arrays.items()}
-    for key, array in (arrays or {}).items():
-        tensors[f"extra.{key}"] = np.ascontiguousarray(array)
     metadata = {
         "onkel": str(FORMAT),
-        "model": json.dumps(described, allow_nan=False),
+        "model": json.dumps(_described(estimator, writer), allow_nan=False),
         "extra": json.dumps(extra, allow_nan=False),
         "sha256": BLANK,
     }
@@ -160,14 +138,40 @@ def write(
             f"this {name} has parameters or labels of more than {MOST_PARTS:,} parts, "
             "which a model file does not hold"
         )
+    tensors = {f"model.{key}": array for key, array in writer.arrays.items()}
+    for key, array in (arrays or {}).items():
+        tensors[f"extra.{key}"] = np.ascontiguousarray(array)
     content = _sorted(save_arrays(tensors, metadata))
-    digest = hashlib.sha256(content).hexdigest()
     place = DIGEST.search(content, 0, _header_end(content))
     assert place is not None
     with whole(Path(path)) as file:
         file.write(content[: place.start(1)])
-        file.write(digest.encode())
+        file.write(hashlib.sha256(content).hexdigest().encode())
         file.write(content[place.end(1) :])
+
+
+def _described(estimator: Any, writer: Writer) -> dict[str, Any]:
+    """Return an estimator for JSON; its arrays go to the writer."""
+    name = type(estimator).__name__
+    estimator = estimator._still()  # another thread may learn meanwhile
+    parameters = estimator.get_params(deep=False)
+    fitted = {
+        key: value
+        for key, value in vars(estimator).items()
+        if key not in parameters and not key.startswith(LEFT_OUT)
+    }
+    unknown = [key for key in fitted if not is_known(key)]
+    if unknown:
+        raise TypeError(
+            f"this {name} has an attribute {unknown[0]!r} that a model file does not "
+            "hold: delete it first"
+        )
+    return {
+        "class": name,
+        "written_by": __version__,
+        "parameters": {k: writer.plain(v, k) for k, v in parameters.items()},
+        "fitted": {k: writer.plain(v, k) for k, v in fitted.items()},
+    }
 
 
 def _sorted(content: bytes) -> bytes:
@@ -200,12 +204,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     try:
         tensors = load_arrays(content)
         described = json.loads(metadata["model"])
-        arrays = {
-            key.removeprefix("model."): array
-            for key, array in tensors.items()
-            if key.startswith("model.")
-        }
-        reader = Reader(arrays)
+        reader = Reader(_under("model.", tensors))
         estimator = made(
             systems()[described["class"]],
             {k: reader.value(v) for k, v in described["parameters"].items()},
@@ -217,12 +216,17 @@ def read(path: str | os.PathLike[str]) -> Contents:
             f"{path} has the digest of a model file, but not the contents: "
             f"{str(error)[:500] or error!r}"
         ) from error
-    kept = {
-        key.removeprefix("extra."): array.copy()
+    kept = _under("extra.", tensors)
+    return Contents(estimator, extra, {key: kept[key].copy() for key in kept})
+
+
+def _under(prefix: str, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return those arrays whose names begin so, without that."""
+    return {
+        key.removeprefix(prefix): array
         for key, array in tensors.items()
-        if key.startswith("extra.")
+        if key.startswith(prefix)
     }
-    return Contents(estimator, extra, kept)
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
