@@ -14,9 +14,9 @@ from onkel.reproduce import (
     bsca,
     claims,
     command,
+    comparators,
     dualsvrg,
     evidence,
-    judges,
     nbsgd,
     page,
     published,
@@ -62,6 +62,11 @@ def small_table(**changes: Any) -> Table:
 
 def cell_of(table: Table, algorithm: str = "RBP") -> Cell:
     return next(c for c in table.cells() if c.algorithm == algorithm and c.system)
+
+
+def claim_of(name: str) -> claims.Claim:
+    (found,) = [claim for claim in claims.claims() if claim.name == name]
+    return found
 
 
 # ---- the published numbers -----------------------------------------------------------
@@ -369,9 +374,9 @@ def test_betas_are_drawn(tmp_path: Path) -> None:
     store.write(path, {"about": about, "cells": made})
     text = page.write("nbsgd", "NBSGD", nbsgd.TABLES, tmp_path).read_text()
     assert "| beta = 0.6 n | 94.50 ± 0.71 | 96 | 1 | 2^-2 |" in text
-    finding = judges.by_beta(evidence.Evidence(tmp_path))
+    finding = claim_of("N2").judged(evidence.Evidence(tmp_path))
     # The model shrinks, but is more accurate.
-    assert finding.verdict == evidence.MIXED
+    assert finding.verdict == comparators.MIXED
 
 
 def test_unrest_is_the_spread_over_late_epochs() -> None:
@@ -401,7 +406,7 @@ def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
-    names = [claim.name for claim in claims.CLAIMS]
+    names = [claim.name for claim in claims.claims()]
     wanted = {"N": 16, "O": 13, "S": 17, "A": 21, "D": 12}
     assert names == [f"{k}{i}" for k, n in wanted.items() for i in range(1, n + 1)]
     (tmp_path / "reproduce").mkdir()
@@ -410,7 +415,7 @@ def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
     rows = [r for r in written[0].read_text().splitlines() if r.startswith("| ")]
     assert sum("not run" in row for row in rows) > 20
     known = set(targets()) | set(command.PAPERS)
-    for claim in claims.CLAIMS:
+    for claim in claims.claims():
         if claim.command.startswith("onkel reproduce"):
             assert claim.command.split()[2] in known
 
@@ -426,28 +431,92 @@ def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:
     }
     store.write(store.file_of("bogd/table2", tmp_path), {"cells": cells})
     found = evidence.Evidence(tmp_path)
-    (claim,) = [claim for claim in claims.CLAIMS if claim.name == "O1"]
-    finding = claim.judge(found)
-    assert finding.verdict == evidence.SUPPORTED
+    finding = claim_of("O1").judged(found)
+    assert finding.verdict == comparators.SUPPORTED
     assert "2 of 2 better" in finding.shown and "15.10 < 20.10" in finding.shown
-    reverse = judges.duel("bogd/table2", ("magic04",), "Perceptron", "OGD")
-    assert reverse(found).verdict == evidence.CONTRADICTED
-    missing = judges.duel("bogd/table2", ("german",), "Perceptron", "OGD")
-    assert missing(found).verdict == evidence.UNTESTABLE
+    (asked,) = claim_of("O1").parts
+    reverse = dataclasses.replace(
+        asked, data=["magic04"], first="Perceptron", second="OGD"
+    )
+    assert comparators.better(reverse.pairs(found)).verdict == comparators.CONTRADICTED
+    missing = dataclasses.replace(reverse, data=["german"])
+    assert comparators.better(missing.pairs(found)).verdict == comparators.UNTESTABLE
 
 
 def test_comparisons() -> None:
     near = evidence.Pair("a", [1.0, 1.1], [1.05, 1.1])
     far = evidence.Pair("b", [1.0, 1.1], [3.0, 3.1])
-    assert evidence.outcome_of(near) == 0
-    assert evidence.outcome_of(far) == 1
-    assert evidence.outcome_of(far, larger=True) == -1
-    assert evidence.outcome_of(far._replace(first=[1.0])) == 0
-    assert evidence.outcome_of(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
-    assert evidence.better([near, far]).verdict == evidence.SUPPORTED
-    assert evidence.better([near]).verdict == evidence.UNTESTABLE
+    assert comparators.sign_of_difference(near) == 0
+    assert comparators.sign_of_difference(far) == 1
+    assert comparators.sign_of_difference(far, larger=True) == -1
+    assert comparators.sign_of_difference(far._replace(first=[1.0])) == 0
+    assert (
+        comparators.sign_of_difference(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
+    )
+    assert comparators.better([near, far]).verdict == comparators.SUPPORTED
+    assert comparators.better([near]).verdict == comparators.UNTESTABLE
     quick = evidence.Pair("d", [0.001], [0.01])
-    assert evidence.faster([quick]).verdict == evidence.UNTESTABLE
-    assert evidence.faster([quick, far], about="a, b").verdict == evidence.SUPPORTED
-    assert evidence.alike([near, far], room=0.5).verdict == evidence.MIXED
-    assert evidence.alike([near], room=0.5).verdict == evidence.SUPPORTED
+    assert comparators.faster([quick]).verdict == comparators.UNTESTABLE
+    assert (
+        comparators.faster([quick, far], about="a, b").verdict == comparators.SUPPORTED
+    )
+    assert comparators.alike([near, far], room=0.5).verdict == comparators.MIXED
+    assert comparators.alike([near], room=0.5).verdict == comparators.SUPPORTED
+
+
+def test_pairs_of_a_question(tmp_path: Path) -> None:
+    def at(data: str, system: str, size: int, *values: float) -> dict[str, Any]:
+        curves = {"error": [[value, value + 1] for value in values]}
+        made = outcome(values=list(values), sizes=[size], curves=curves)
+        return {f"{data}/{system}, x/{size}": made}
+
+    cells = at("a", "one", 5, 3.0) | at("a", "one", 10, 2.0) | at("a", "two", 10, 1.0)
+    cells |= at("b", "two", 5, 9.0)
+    store.write(store.file_of("bogd/table3", tmp_path), {"cells": cells})
+    found = evidence.Evidence(tmp_path)
+    asked = evidence.Question(
+        "lower",
+        target="bogd/table3",
+        data=["a"],
+        first="one",
+        second=["one", "two"],
+        cell="{}, {letter}",
+        each={"budget": "all", "letter": ["x"]},
+    )
+    assert list(asked.pairs(found)) == [
+        ("a 5 x (one)", [3.0], [3.0]),
+        ("a 10 x (two)", [2.0], [1.0]),
+    ]
+    largest = dataclasses.replace(
+        asked, each={"budget": "largest", "letter": ["x"]}, of="error", epoch=2
+    )
+    assert list(largest.pairs(found)) == [("a 10 x (two)", [3.0], [2.0])]
+    plain = evidence.Question(
+        "lower",
+        target="bogd/table3",
+        data=["a", "b"],
+        first="one",
+        second={"system": "two", "of": "missed"},
+        cell="{}, x",
+        opposite=["a"],
+        pair="on {data}",
+    )
+    assert list(plain.pairs(found)) == [
+        ("on a (two, one)", [99.0], [3.0]),
+        ("on b", [], [91.0]),
+    ]
+
+
+def test_parts_of_a_claim_are_joined() -> None:
+    good, bad, none = (
+        comparators.Finding(verdict, "shown")
+        for verdict in (
+            comparators.SUPPORTED,
+            comparators.CONTRADICTED,
+            comparators.UNTESTABLE,
+        )
+    )
+    assert comparators.joined([good, none]) == (comparators.SUPPORTED, "shown. shown")
+    assert comparators.joined([good, bad]).verdict == comparators.MIXED
+    assert comparators.joined([none]).verdict == comparators.UNTESTABLE
+    assert comparators.counted([True, False]) == comparators.MIXED
