@@ -25,9 +25,16 @@ from onkel.reproduce import (
     store,
     targets,
 )
+from onkel.reproduce.agreement import agreement
 from onkel.reproduce.online_data import Task
-from onkel.reproduce.protocol import LINEAR, Cell, Search, System, Table
-from onkel.reproduce.verdict import Measured, verdict
+from onkel.reproduce.protocol import (
+    LINEAR,
+    Cell,
+    EstimatorSetup,
+    SearchProtocol,
+    Table,
+)
+from onkel.reproduce.summary import Measured, unrest
 
 
 def small_task(name: str = "magic04") -> Task:
@@ -36,10 +43,10 @@ def small_task(name: str = "magic04") -> Task:
     return Task(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
 
 
-def rbp(entry: published.Entry) -> System | str:
-    if entry.algorithm != "RBP":
+def rbp(number: published.PublishedNumber, name: str) -> EstimatorSetup | str:
+    if number.algorithm != "RBP":
         return "not this one"
-    return System("RBPClassifier", {"budget": 20}, {"gamma": (0.1, 1.0)})
+    return EstimatorSetup("RBPClassifier", {"budget": 20}, {"gamma": (0.1, 1.0)})
 
 
 def small_table(**changes: Any) -> Table:
@@ -51,8 +58,8 @@ def small_table(**changes: Any) -> Table:
         "digits": 3,
         "load": small_task,
         "data": {"magic04": "magic04"},
-        "system": rbp,
-        "search": Search("held-out", 2, "80 % and 20 %"),
+        "setup_of": rbp,
+        "search": SearchProtocol("held-out", 2, "80 % and 20 %"),
         "permutations": 3,
         "readings": ("a reading",),
         "remarks": ("a remark",),
@@ -61,7 +68,7 @@ def small_table(**changes: Any) -> Table:
 
 
 def cell_of(table: Table, algorithm: str = "RBP") -> Cell:
-    return next(c for c in table.cells() if c.algorithm == algorithm and c.system)
+    return next(c for c in table.cells() if c.algorithm == algorithm and c.setup)
 
 
 def claim_of(name: str) -> claims.Claim:
@@ -73,7 +80,7 @@ def claim_of(name: str) -> claims.Claim:
 
 
 def test_published_numbers_of_every_paper() -> None:
-    assert {e.paper for e in published.entries()} == set(command.PAPERS)
+    assert {e.paper for e in published.numbers()} == set(command.PAPERS)
     (one,) = [
         e
         for e in published.of("avm", "table4", "mistake_rate_pct")
@@ -96,18 +103,18 @@ def test_every_system_can_be_built_from_its_grid(target: str) -> None:
         return
     work = small_task()._replace(is_regression=table.metric == "rmse")
     for cell in cells:
-        if cell.system is None:
+        if cell.setup is None:
             assert cell.why_not
             continue
-        first = {name: values[0] for name, values in cell.system.grid.items()}
-        model = cell.system.build(work, 200, random_state=0, **first)
+        first = {name: values[0] for name, values in cell.setup.grid.items()}
+        model = cell.setup.build(work, 200, random_state=0, **first)
         for name, value in first.items():
-            if name not in cell.system.units:
+            if name not in cell.setup.units:
                 assert getattr(model, name) == value
 
 
 def test_units_of_parameters() -> None:
-    system = System(
+    system = EstimatorSetup(
         "NBSGDClassifier",
         {"budget": 0.1, "maintenance_rate": 0.6},
         units={"alpha": "1/n", "budget": "rows", "maintenance_rate": "rows"},
@@ -135,7 +142,7 @@ def test_papers_share_the_systems_that_they_share() -> None:
         return {
             cell.algorithm: store.fingerprint(table, cell)
             for cell in table.cells()
-            if cell.system is not None and cell.data == "w8a"
+            if cell.setup is not None and cell.data == "w8a"
         }
 
     one, two = prints(avm.TABLES[0]), prints(dualsvrg.TABLES[0])
@@ -188,7 +195,7 @@ def test_a_hopeless_cell_says_how_long_it_would_take(
     assert "values" not in outcome
     assert outcome["why_not"].startswith("needs about")
     assert outcome["needs"] > 0
-    assert page.verdict_of(table, cell_of(table), outcome).startswith("not run: needs")
+    assert page.said_of(table, cell_of(table), outcome).startswith("not run: needs")
 
 
 def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,8 +204,8 @@ def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> N
         name: [] for name in ("values", "sizes", "seconds", "progressive")
     }
     model = type("Model", (), {"model_size_": 5})()
-    system = System("RBPClassifier")
-    monkeypatch.setattr(System, "build", lambda *_, **__: model)
+    system = EstimatorSetup("RBPClassifier")
+    monkeypatch.setattr(EstimatorSetup, "build", lambda *_, **__: model)
     runner._passes(small_table(), small_task(), system, {}, 10, 9.0, found)
     assert found["seconds"] == [4.0, 4.0]
     assert found["values"] == [20.0, 20.0]
@@ -331,7 +338,7 @@ def test_verdicts(
 ) -> None:
     known = {"constant": 30.0, "same_data": True, "digits": 1}
     given = {**known, "larger_is_better": False, **changes}
-    assert verdict(Measured(*ours), Measured(*theirs), **given) == said
+    assert agreement(Measured(*ours), Measured(*theirs), **given) == said
 
 
 def curve_outcome(seed: int) -> store.Outcome:
@@ -351,7 +358,7 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
     store.write(
         store.file_of(figure.target, tmp_path), {"about": about, "cells": cells}
     )
-    text = page.write("bsca", "BSCA", bsca.TABLES, tmp_path).read_text()
+    text = page.write("bsca", bsca.TABLES, tmp_path).read_text()
     assert (tmp_path / f"bsca_{name}.png").stat().st_size > 5000
     assert f"](bsca_{name}.png)" in text
     assert "needs about 900 s a run" in text
@@ -372,7 +379,7 @@ def test_betas_are_drawn(tmp_path: Path) -> None:
     about = {"command": "onkel", "machine": "a machine", "date": "a day"}
     path = store.file_of(figure.target, tmp_path)
     store.write(path, {"about": about, "cells": made})
-    text = page.write("nbsgd", "NBSGD", nbsgd.TABLES, tmp_path).read_text()
+    text = page.write("nbsgd", nbsgd.TABLES, tmp_path).read_text()
     assert "| beta = 0.6 n | 94.50 ± 0.71 | 96 | 1 | 2^-2 |" in text
     finding = claim_of("N2").judged(evidence.Evidence(tmp_path))
     # The model shrinks, but is more accurate.
@@ -382,7 +389,7 @@ def test_betas_are_drawn(tmp_path: Path) -> None:
 def test_unrest_is_the_spread_over_late_epochs() -> None:
     errors = np.zeros((2, 14))
     errors[:, :4] = 1.0
-    assert bsca.unrest(errors) == 0.0
+    assert unrest(errors).tolist() == [0.0, 0.0]
 
 
 def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,14 +398,14 @@ def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     task = bsca.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
     monkeypatch.setattr(bsca, "problem", lambda name: task)
     (cell, *_) = bsca.TABLES[4].cells()
-    small = dataclasses.replace(cell.system, fixed={"budget": 20})
+    small = dataclasses.replace(cell.setup, fixed={"budget": 20})
     monkeypatch.setattr(bsca, "EPOCHS", 3)
-    found = bsca.curves("a", cell._replace(system=small), wanted=2, limit=600.0)
+    found = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=600.0)
     assert np.shape(found["curves"]["error"]) == (2, 3)
     assert np.shape(found["curves"]["dual"]) == (2, 3)
     assert found["values"] == [errors[-1] for errors in found["curves"]["error"]]
     assert all(0 <= value < 50 for value in found["values"])
-    slow = bsca.curves("a", cell._replace(system=small), wanted=2, limit=1e-9)
+    slow = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=1e-9)
     assert "needs about" in slow["why_not"]
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.reproduce.store import Outcome, file_of, read
+from onkel.reproduce.summary import unrest
 
 PERCENT = 100.0
-LATE = 10  # epochs at the end of a curve, over which its unrest is measured
 
 
 class Evidence:
@@ -149,8 +149,7 @@ class Question:
         if found is None:
             return []
         if self.unrest:
-            late = np.array(found["curves"][self.of])[:, -LATE:]
-            return list(late.std(axis=1, ddof=1))
+            return list(unrest(np.array(found["curves"][self.of])))
         if self.epoch:
             return [run[self.epoch - 1] for run in found["curves"][self.of]]
         if self.of == "missed":

@@ -14,7 +14,8 @@ from onkel.reproduce.comparators import (
     Finding,
     counted,
 )
-from onkel.reproduce.evidence import LATE, Evidence, Question
+from onkel.reproduce.evidence import Evidence, Question
+from onkel.reproduce.summary import LATE
 
 POOR = 5.0  # points of test error
 RISEN = 1.02  # times the lowest objective

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 
-class Entry(NamedTuple):
+class PublishedNumber(NamedTuple):
     """One published number, and what it is of."""
 
     paper: str
@@ -32,13 +32,13 @@ def _number(text: str) -> float | None:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def numbers() -> tuple[PublishedNumber, ...]:
     """Return all published numbers.
 
     Examples
     --------
-    >>> from onkel.reproduce.published import entries
-    >>> found = [e for e in entries() if (e.paper, e.table) == ("bogd", "table3")]
+    >>> from onkel.reproduce.published import numbers
+    >>> found = [e for e in numbers() if (e.paper, e.table) == ("bogd", "table3")]
     >>> found[0].algorithm, found[0].dataset, found[0].value
     ('RBP', 'spambase', 34.153)
     """
@@ -52,16 +52,16 @@ def entries() -> tuple[Entry, ...]:
             "value": _number(row["value"]),
             "std": _number(row["std"]),
         }
-        found.append(Entry(**given))
+        found.append(PublishedNumber(**given))
     return tuple(found)
 
 
-def of(paper: str, table: str, metric: str) -> list[Entry]:
+def of(paper: str, table: str, metric: str) -> list[PublishedNumber]:
     """Return the numbers of one metric in one table, in the paper's order."""
     wanted = (paper, table, metric)
-    return [e for e in entries() if (e.paper, e.table, e.metric) == wanted]
+    return [e for e in numbers() if (e.paper, e.table, e.metric) == wanted]
 
 
-def sizes(paper: str, table: str) -> dict[tuple[str, str, str], Entry]:
+def sizes(paper: str, table: str) -> dict[tuple[str, str, str], PublishedNumber]:
     """Return the model sizes of a table by data set, algorithm and budget."""
     return {(e.dataset, e.algorithm, e.size): e for e in of(paper, table, "n_support")}
