@@ -8,7 +8,7 @@ say why they are not tested.
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,19 +41,13 @@ class Claim(NamedTuple):
         return joined([JUDGES[asked.by](asked, evidence) for asked in self.parts])
 
 
-def _is_lower(asked: Question, evidence: Evidence) -> Finding:
-    pairs = asked.pairs(evidence)
-    return better(pairs, digits=asked.digits, about=asked.title)
-
-
-def _is_higher(asked: Question, evidence: Evidence) -> Finding:
-    pairs = asked.pairs(evidence)
-    return better(pairs, larger=True, digits=asked.digits, about=asked.title)
+def _is_better(asked: Question, evidence: Evidence, larger: bool = False) -> Finding:
+    return better(asked.pairs(evidence), larger, asked.digits, asked.title)
 
 
 def _is_faster(asked: Question, evidence: Evidence) -> Finding:
     pairs = replace(asked, of="seconds").pairs(evidence)
-    return faster(pairs, digits=asked.digits, about=asked.title)
+    return faster(pairs, asked.digits, asked.title)
 
 
 def _is_within(asked: Question, evidence: Evidence) -> Finding:
@@ -69,8 +63,8 @@ def _is_untested(asked: Question, evidence: Evidence) -> Finding:
 
 
 JUDGES: dict[str, Judge] = {
-    "lower": _is_lower,
-    "higher": _is_higher,
+    "lower": _is_better,
+    "higher": partial(_is_better, larger=True),
     "faster": _is_faster,
     "within": _is_within,
     "measured apart": _is_measured_apart,
@@ -88,7 +82,9 @@ JUDGES: dict[str, Judge] = {
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files("onkel.reproduce").joinpath("claims.toml").read_text())
+    return tomllib.loads(
+        files("onkel.reproduce").joinpath("claims.toml").read_text(encoding="utf-8")
+    )
 
 
 def claims() -> list[Claim]:

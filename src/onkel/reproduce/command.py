@@ -125,12 +125,11 @@ def _about(table: Table, request: Request) -> dict[str, str]:
         ("data", request.datasets or ()),
         ("system", request.systems or ()),
         ("cell-seconds", [f"{request.cell_seconds:g}"]),
-        ("output", [request.output]),
     ):
         for value in map(str, values):
             words += [f"--{option}", f'"{value}"' if " " in value else value]
     return {
-        "command": " ".join(words),
+        "command": " ".join([*words, "--output", str(request.output)]),
         "machine": f"{os.cpu_count()} cores {platform.machine()}, "
         f"{platform.system()}, Python {platform.python_version()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -93,17 +93,13 @@ class Question:
     def pairs(self, evidence: Evidence) -> Iterator[Pair]:
         """Yield what is to be compared: a pair for every data set and variable."""
         for data in self.data:
-            choices = [
-                evidence.budgets(self.target, data)[-1 if values == "largest" else 0 :]
-                if isinstance(values, str)
-                else values
-                for values in self.each.values()
-            ]
-            for values in itertools.product(*choices):
-                yield self._pair(
-                    evidence,
-                    {"data": data, **dict(zip(self.each, values, strict=True))},
-                )
+            choices = dict(self.each)
+            if isinstance(choices.get("budget"), str):
+                known = evidence.budgets(self.target, data)
+                choices["budget"] = known if choices["budget"] == "all" else known[-1:]
+            for values in itertools.product(*choices.values()):
+                chosen = dict(zip(choices, values, strict=True))
+                yield self._pair(evidence, {"data": data, **chosen})
 
     def _pair(self, evidence: Evidence, variables: Mapping[str, str]) -> Pair:
         sides = [
