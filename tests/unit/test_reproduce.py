@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from onkel.reproduce.protocol import (
     Table,
 )
 from onkel.reproduce.summary import Measured, unrest
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def small_task(name: str = "magic04") -> Task:
@@ -425,6 +428,29 @@ def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
     for claim in claims.claims():
         if claim.command.startswith("onkel reproduce"):
             assert claim.command.split()[2] in known
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the outcomes of our runs, in a place where pages may be written."""
+    folder = Path("docs/reproduce")
+    (tmp_path / folder).mkdir(parents=True)
+    for path in (DOCS / "reproduce").glob("*.json"):
+        shutil.copy(path, tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_the_page_of_claims_is_what_our_outcomes_say(kept: Path) -> None:
+    (written,) = reproduce("claims", kept)
+    assert written.read_text() == (DOCS / "claims.md").read_text()
+
+
+@pytest.mark.parametrize("module", [bogd, avm, dualsvrg])
+def test_pages_are_what_our_outcomes_say(module: Any, kept: Path) -> None:
+    paper = module.TABLES[0].paper
+    written = page.write(paper, module.TABLES, kept)
+    assert written.read_text() == (DOCS / "reproduce" / written.name).read_text()
 
 
 def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:

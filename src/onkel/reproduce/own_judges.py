@@ -35,12 +35,16 @@ def by_beta(asked: Question, evidence: Evidence) -> Finding:
     rates = [np.mean(found[beta]["values"]) for beta in betas]
     is_smaller = all(a >= b for a, b in pairwise(sizes))
     is_worse = bool(np.corrcoef(np.arange(len(rates)), rates)[0, 1] < 0)
-    shown = ", ".join(
+    shown = [
         f"beta {beta:g} n: {size:,.0f} centres, {rate:.2f} %"
         for beta, size, rate in zip(betas, sizes, rates, strict=True)
+    ]
+    return _listed(
+        counted([is_smaller, is_worse]),
+        shown,
+        before="on ijcnn1, SenseIT not being at hand: ",
+        between=", ",
     )
-    text = f"on ijcnn1, SenseIT not being at hand: {shown}"
-    return Finding(counted([is_smaller, is_worse]), text)
 
 
 def monotone_dual(asked: Question, evidence: Evidence) -> Finding:
@@ -56,7 +60,7 @@ def monotone_dual(asked: Question, evidence: Evidence) -> Finding:
             f"rises in {100 * rises:.0f} %"
         )
     holds = all(dual_holds) and any(primal_rises)
-    return _listed(shown, SUPPORTED if holds else MIXED)
+    return _listed(SUPPORTED if holds else MIXED, shown)
 
 
 def poor_when_stopped(asked: Question, evidence: Evidence) -> Finding:
@@ -66,10 +70,12 @@ def poor_when_stopped(asked: Question, evidence: Evidence) -> Finding:
         late = errors[:, -LATE:]
         poor.append(bool(late.max() - late.min() > POOR))
         shown.append(f"{data} {late.min():.1f} to {late.max():.1f} %")
-    if not shown:
-        return NOT_RUN
-    text = "test error over the last ten epochs and all seeds: " + ", ".join(shown)
-    return Finding(counted(poor), text)
+    return _listed(
+        counted(poor),
+        shown,
+        before="test error over the last ten epochs and all seeds: ",
+        between=", ",
+    )
 
 
 def negative_dual(asked: Question, evidence: Evidence) -> Finding:
@@ -79,7 +85,7 @@ def negative_dual(asked: Question, evidence: Evidence) -> Finding:
         first, last = dual.mean(axis=0)[[0, -1]]
         shown.append(f"{data}: {first:,.0f} after one epoch, {last:,.0f} at the end")
         negative += bool(last < 0)
-    return _listed(shown, {0: CONTRADICTED, 2: SUPPORTED}.get(negative, MIXED))
+    return _listed({0: CONTRADICTED, 2: SUPPORTED}.get(negative, MIXED), shown)
 
 
 def late_rise(asked: Question, evidence: Evidence) -> Finding:
@@ -92,7 +98,7 @@ def late_rise(asked: Question, evidence: Evidence) -> Finding:
             f"{name}: primal lowest {mean.min():,.0f} in epoch "
             f"{int(mean.argmin()) + 1}, {mean[-1]:,.0f} at the end"
         )
-    return _listed(shown, SUPPORTED if any(rises) else CONTRADICTED)
+    return _listed(SUPPORTED if any(rises) else CONTRADICTED, shown)
 
 
 def cost_of_a_row(asked: Question, evidence: Evidence) -> Finding:
@@ -111,10 +117,8 @@ def cost_of_a_row(asked: Question, evidence: Evidence) -> Finding:
             values = ", ".join(f"{one:.1f}" for one in times)
             budgets = ", ".join(asked.first)
             shown.append(f"{data}: {values} µs a row with {budgets} centres")
-    if not shown:
-        return NOT_RUN
-    verdict = SUPPORTED if max(ratios) < STEEP else MIXED
-    return Finding(verdict, "; ".join(shown) + " (five times the centres)")
+    verdict = SUPPORTED if max(ratios, default=STEEP) < STEEP else MIXED
+    return _listed(verdict, shown, after=" (five times the centres)")
 
 
 def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
@@ -130,7 +134,7 @@ def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
             shown.append(
                 f"{data}: {free} {np.mean(one):.2f} {sign} {bound} {np.mean(two):.2f}"
             )
-    return _listed(shown, counted(right))
+    return _listed(counted(right), shown)
 
 
 def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
@@ -141,10 +145,13 @@ def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
         if found is not None:
             sizes = found["sizes"]
             shown.append(f"{data} {min(sizes):.0f} to {max(sizes):.0f}")
-    if not shown:
-        return NOT_RUN
-    text = "cores over the orders: " + ", ".join(shown)
-    return Finding(SUPPORTED, text + "; no bound is exceeded in any order")
+    return _listed(
+        SUPPORTED,
+        shown,
+        before="cores over the orders: ",
+        between=", ",
+        after="; no bound is exceeded in any order",
+    )
 
 
 def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:
@@ -158,5 +165,12 @@ def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:
                 yield name, *(np.array(found["curves"][kind]) for kind in of)
 
 
-def _listed(shown: Sequence[str], verdict: str) -> Finding:
-    return Finding(verdict, "; ".join(shown)) if shown else NOT_RUN
+def _listed(
+    verdict: str,
+    shown: Sequence[str],
+    before: str = "",
+    between: str = "; ",
+    after: str = "",
+) -> Finding:
+    """Return a finding with a text for each case; without cases, nothing was run."""
+    return Finding(verdict, before + between.join(shown) + after) if shown else NOT_RUN
