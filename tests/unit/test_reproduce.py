@@ -27,7 +27,7 @@ from onkel.reproduce import (
     targets,
 )
 from onkel.reproduce.agreement import agreement
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import (
     LINEAR,
     Cell,
@@ -40,10 +40,10 @@ from onkel.reproduce.summary import Measured, unrest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def small_task(name: str = "magic04") -> Task:
+def small_task(name: str = "magic04") -> OnlineData:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
-    return Task(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
+    return OnlineData(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
 
 
 def rbp(number: published.PublishedNumber, name: str) -> EstimatorSetup | str:
@@ -130,14 +130,18 @@ def test_units_of_parameters() -> None:
 
 def test_settings_of_dual_svrg() -> None:
     work = small_task("w8a")
-    assert dualsvrg.machine(work, "FOGD", gamma=1.0, eta0=1.0).n_components == 4000
-    assert dualsvrg.machine(work, "NOGD", gamma=1.0, eta0=1.0).budget == 1000
-    hinge = dualsvrg.machine(work, "DualSVRG-H-C", gamma=1.0, alpha=1.0)
+    assert (
+        dualsvrg.estimator_for(work, "FOGD", gamma=1.0, eta0=1.0).n_components == 4000
+    )
+    assert dualsvrg.estimator_for(work, "NOGD", gamma=1.0, eta0=1.0).budget == 1000
+    hinge = dualsvrg.estimator_for(work, "DualSVRG-H-C", gamma=1.0, alpha=1.0)
     assert hinge.loss == "smooth_hinge" and hinge.oracle == "coverage"
     assert hinge.eta0 == pytest.approx(1 / 152) and hinge.coverage_radius == 6.5
     assert not hinge.lazy_core
     chosen = "DualSVRG-L-AM" + dualsvrg.CHOSEN
-    assert dualsvrg.machine(work, chosen, gamma=1.0, alpha=1.0, eta0=2.0).eta0 == 2.0
+    assert (
+        dualsvrg.estimator_for(work, chosen, gamma=1.0, alpha=1.0, eta0=2.0).eta0 == 2.0
+    )
 
 
 def test_papers_share_the_systems_that_they_share() -> None:
@@ -158,7 +162,7 @@ def test_papers_share_the_systems_that_they_share() -> None:
 
 def test_rows_of_the_nbsgd_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.arange(50_000, dtype=float)
-    whole = Task("ijcnn1", rows[:, np.newaxis], rows, False, 49_990)
+    whole = OnlineData("ijcnn1", rows[:, np.newaxis], rows, False, 49_990)
     monkeypatch.setattr(nbsgd, "whole", lambda name: whole)
     work = nbsgd.classification("ijcnn1")
     assert work.n_train == 35_000

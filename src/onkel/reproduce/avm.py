@@ -7,7 +7,7 @@ from typing import Any
 
 from onkel.reproduce.bogd import UNTUNED
 from onkel.reproduce.choosing import LINEAR_ALPHAS, LINEAR_ETAS
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import LINEAR, NO_SETUP, EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
 from onkel.tune.grids import ALPHAS, CS, ETAS, GAMMAS
@@ -64,8 +64,8 @@ def cover(name: str, loss: str, regression: bool = False) -> EstimatorSetup:
     return EstimatorSetup(kind, fixed, grid, units={"alpha": "1/n"})
 
 
-def machine(work: Task, loss: str, **parameters: Any) -> Any:
-    """Return an AVM with the settings of a task; alpha is in units of 1/n."""
+def estimator_for(work: OnlineData, loss: str, **parameters: Any) -> Any:
+    """Return an AVM with the settings for a data set; alpha is in units of 1/n."""
     given = {"random_state": 0, **parameters}
     return cover(work.name, loss, work.is_regression).build(work, len(work.y), **given)
 
@@ -122,7 +122,7 @@ def regressor(number: PublishedNumber, name: str) -> EstimatorSetup | str:
     )
 
 
-def regression_task(name: str) -> Task:
+def regression_task(name: str) -> OnlineData:
     """Load a data set for regression."""
     return task(name, regression=True)
 

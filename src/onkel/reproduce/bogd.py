@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onkel.reproduce.online_data import Task, whole
+from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
 from onkel.tune.grids import BOGD_ETAS, BOGD_GAMMA, BOGD_MAX_COEFS
@@ -22,7 +22,7 @@ UNTUNED: dict[str, tuple[str, dict[str, Any]]] = {
 SAMPLING = {"BOGD": "uniform", "BOGD++": "weighted"}
 
 
-def load(name: str) -> Task:
+def load(name: str) -> OnlineData:
     """Return all rows as they are, dense."""
     work = whole(name)
     return work._replace(n_train=len(work.y))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onkel.reproduce.avm import DIAMETERS, baseline, linear
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import LINEAR, EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
 from onkel.tune.grids import ALPHAS, GAMMAS
@@ -71,13 +71,13 @@ def named(data: str, name: str) -> EstimatorSetup:
     return EstimatorSetup("DualSVRGClassifier", fixed, grid, units)
 
 
-def machine(work: Task, name: str, **parameters: Any) -> Any:
-    """Return a system with the settings of a task; alpha is in units of 1/n."""
+def estimator_for(work: OnlineData, name: str, **parameters: Any) -> Any:
+    """Return a system with the settings for a data set; alpha is in units of 1/n."""
     given = {"random_state": 0, **parameters}
     return named(work.name, name).build(work, len(work.y), **given)
 
 
-def grid_of(work: Task, name: str) -> Mapping[str, Sequence[Any]]:
+def grid_of(work: OnlineData, name: str) -> Mapping[str, Sequence[Any]]:
     """Return the values tried for a system."""
     return named(work.name, name).grid
 

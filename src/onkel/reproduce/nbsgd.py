@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 
 from onkel.data.catalogue import load
 from onkel.race.tables import power
-from onkel.reproduce.online_data import Task, whole
+from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
 from onkel.reproduce.summary import measured
@@ -53,32 +53,32 @@ KINDS = {
 HELD_OUT = 0.1
 
 
-def _first(work: Task, rows: int) -> Task:
+def _first(work: OnlineData, rows: int) -> OnlineData:
     """Keep the first training rows, and the test part."""
     kept = np.r_[:rows, work.n_train : len(work.y)]
     return work._replace(X=work.X[kept], y=work.y[kept], n_train=rows)
 
 
-def classification(name: str) -> Task:
+def classification(name: str) -> OnlineData:
     """Load training rows, test rows after them; those of table 3."""
     work = whole(name)
     return _first(work, 35_000) if name == "ijcnn1" else work
 
 
-def classification_of_table1(name: str) -> Task:
+def classification_of_table1(name: str) -> OnlineData:
     """Load the fewer rows of table 1, which only has dna of the data at hand."""
     return _first(whole(name), 1400)
 
 
-def regression(name: str) -> Task:
+def regression(name: str) -> OnlineData:
     """Load and standardise rows and targets, a tenth of them to test."""
     X, y = load(name)
     dense = X.toarray() if scipy.sparse.issparse(X) else X
     scaled = scale(dense.astype(np.float64)).astype(np.float32)
-    return _split(Task(name, scaled, scale(y), True, len(y)))
+    return _split(OnlineData(name, scaled, scale(y), True, len(y)))
 
 
-def _split(work: Task) -> Task:
+def _split(work: OnlineData) -> OnlineData:
     order = np.random.default_rng(0).permutation(len(work.y))
     n_train = len(order) - round(HELD_OUT * len(order))
     return work._replace(X=work.X[order], y=work.y[order], n_train=n_train)

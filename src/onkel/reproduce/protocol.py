@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import onkel
 from onkel.reproduce import published
 from onkel.reproduce.choosing import linear
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.published import PublishedNumber
 
 # Name of an estimator that is not ours: scikit-learn's linear SGD, the model to beat.
@@ -47,8 +47,8 @@ class EstimatorSetup:
     units: Mapping[str, str] = field(default_factory=dict)
     search_rows: int | None = None
 
-    def build(self, work: Task, rows: int, **parameters: Any) -> Any:
-        """Return the estimator, unfitted, for so many rows of a task."""
+    def build(self, work: OnlineData, rows: int, **parameters: Any) -> Any:
+        """Return the estimator, unfitted, for so many of the rows."""
         given = {**self.fixed, **parameters}
         if self.kind == LINEAR:
             return linear(work, **given)
@@ -99,7 +99,7 @@ class Table:
     digits
         Decimals that the paper prints.
     load
-        Returns the task, of one of our data sets.
+        Returns the rows of one of our data sets.
     data
         Our data set by the paper's name, where there is one. May have others, too, for
         the extra systems.

@@ -26,7 +26,7 @@ from onkel.reproduce.choosing import (
     pass_of,
     passes,
 )
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
 from onkel.reproduce.store import Outcome, fingerprint
 
@@ -51,7 +51,7 @@ class Pass(NamedTuple):
     seconds: float
 
 
-def stream(work: Task, model: Any, order: np.ndarray, limit: float) -> Pass:
+def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
     """Predict, then learn, rows in an order.
 
     Parameters
@@ -90,7 +90,7 @@ def stream(work: Task, model: Any, order: np.ndarray, limit: float) -> Pass:
     return Pass(model.n_mistakes_ / len(y), spent)
 
 
-def search(work: Task, setup: EstimatorSetup, table: Table) -> Choice:
+def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
     """Choose the parameters of a setup by the table's protocol."""
     if not setup.grid:
         return Choice({}, float("nan"))
@@ -107,11 +107,11 @@ def search(work: Task, setup: EstimatorSetup, table: Table) -> Choice:
 
 
 @lru_cache(maxsize=2)
-def _task(load: Callable[[str], Task], name: str) -> Task:
+def _loaded(load: Callable[[str], OnlineData], name: str) -> OnlineData:
     return load(name)
 
 
-def _test_error(work: Task, model: Any) -> float:
+def _test_error(work: OnlineData, model: Any) -> float:
     X, y = work.X[work.n_train :], work.y[work.n_train :]
     return error_of(work, model.predict(X), y)
 
@@ -123,7 +123,7 @@ def _metric(table: Table, error: float) -> float:
     return PERCENT * (1 - error if table.metric == "accuracy_pct" else error)
 
 
-def constant_of(table: Table, work: Task) -> float:
+def constant_of(table: Table, work: OnlineData) -> float:
     """Return what the constant predictor has, in the published metric."""
     if table.held_out:
         work = work._replace(y=work.y[work.n_train :])
@@ -154,7 +154,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         name = table.data[cell.data]
         mark = {"fingerprint": fingerprint(table, cell), "wanted": wanted}
         return {**mark, **table.measure(name, cell, wanted, limit)}
-    work = _task(table.load, table.data[cell.data])
+    work = _loaded(table.load, table.data[cell.data])
     rows = work.n_train if table.held_out else len(work.y)
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
@@ -189,7 +189,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
 
 def _passes(
     table: Table,
-    work: Task,
+    work: OnlineData,
     setup: EstimatorSetup,
     parameters: dict[str, Any],
     wanted: int,
