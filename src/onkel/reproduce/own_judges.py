@@ -39,12 +39,8 @@ def by_beta(asked: Question, evidence: Evidence) -> Finding:
         f"beta {beta:g} n: {size:,.0f} centres, {rate:.2f} %"
         for beta, size, rate in zip(betas, sizes, rates, strict=True)
     ]
-    return _listed(
-        counted([is_smaller, is_worse]),
-        shown,
-        before="on ijcnn1, SenseIT not being at hand: ",
-        between=", ",
-    )
+    text = "on ijcnn1, SenseIT not being at hand: {}"
+    return _listed(counted([is_smaller, is_worse]), shown, text, ", ")
 
 
 def monotone_dual(asked: Question, evidence: Evidence) -> Finding:
@@ -70,12 +66,8 @@ def poor_when_stopped(asked: Question, evidence: Evidence) -> Finding:
         late = errors[:, -LATE:]
         poor.append(bool(late.max() - late.min() > POOR))
         shown.append(f"{data} {late.min():.1f} to {late.max():.1f} %")
-    return _listed(
-        counted(poor),
-        shown,
-        before="test error over the last ten epochs and all seeds: ",
-        between=", ",
-    )
+    text = "test error over the last ten epochs and all seeds: {}"
+    return _listed(counted(poor), shown, text, ", ")
 
 
 def negative_dual(asked: Question, evidence: Evidence) -> Finding:
@@ -118,7 +110,7 @@ def cost_of_a_row(asked: Question, evidence: Evidence) -> Finding:
             budgets = ", ".join(asked.first)
             shown.append(f"{data}: {values} µs a row with {budgets} centres")
     verdict = SUPPORTED if max(ratios, default=STEEP) < STEEP else MIXED
-    return _listed(verdict, shown, after=" (five times the centres)")
+    return _listed(verdict, shown, "{} (five times the centres)")
 
 
 def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
@@ -145,13 +137,8 @@ def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
         if found is not None:
             sizes = found["sizes"]
             shown.append(f"{data} {min(sizes):.0f} to {max(sizes):.0f}")
-    return _listed(
-        SUPPORTED,
-        shown,
-        before="cores over the orders: ",
-        between=", ",
-        after="; no bound is exceeded in any order",
-    )
+    text = "cores over the orders: {}; no bound is exceeded in any order"
+    return _listed(SUPPORTED, shown, text, ", ")
 
 
 def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:
@@ -166,11 +153,7 @@ def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:
 
 
 def _listed(
-    verdict: str,
-    shown: Sequence[str],
-    before: str = "",
-    between: str = "; ",
-    after: str = "",
+    verdict: str, shown: Sequence[str], text: str = "{}", between: str = "; "
 ) -> Finding:
-    """Return a finding with a text for each case; without cases, nothing was run."""
-    return Finding(verdict, before + between.join(shown) + after) if shown else NOT_RUN
+    """Return a finding that shows all cases; without any, nothing was run."""
+    return Finding(verdict, text.format(between.join(shown))) if shown else NOT_RUN

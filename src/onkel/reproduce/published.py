@@ -7,7 +7,7 @@ in doubt about itself, the note says so. An empty value is a dash, or lost.
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class PublishedNumber(NamedTuple):
@@ -27,10 +27,6 @@ class PublishedNumber(NamedTuple):
     note: str
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
-
-
 @cache
 def numbers() -> tuple[PublishedNumber, ...]:
     """Return all published numbers.
@@ -43,17 +39,16 @@ def numbers() -> tuple[PublishedNumber, ...]:
     ('RBP', 'spambase', 34.153)
     """
     text = files("onkel.reproduce").joinpath("published.csv").read_text()
-    rows = csv.DictReader(text.splitlines())
-    found = []
-    for row in rows:
-        given: dict[str, Any] = {
-            **row,
-            "n_train": int(row["n_train"]) if row["n_train"] else None,
-            "value": _number(row["value"]),
-            "std": _number(row["std"]),
-        }
-        found.append(PublishedNumber(**given))
-    return tuple(found)
+    return tuple(_number(**row) for row in csv.DictReader(text.splitlines()))
+
+
+def _number(n_train: str, value: str, std: str, **words: str) -> PublishedNumber:
+    return PublishedNumber(
+        n_train=int(n_train) if n_train else None,
+        value=float(value) if value else None,
+        std=float(std) if std else None,
+        **words,
+    )
 
 
 def of(paper: str, table: str, metric: str) -> list[PublishedNumber]:
