@@ -47,7 +47,7 @@ from onkel.race.race import machine
 from onkel.race.tables import markdown
 from onkel.reproduce import store
 from onkel.reproduce.choosing import Split, choose, constant_error, pass_of
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from onkel.tune import grids
 
 # The file of cod-rna is sorted by label but for five places, and whoever repeats the
@@ -75,8 +75,8 @@ Records = dict[str, Record]
 class Stream(NamedTuple):
     """A stream: rows as they are, and as the rivals see them."""
 
-    raw: Task
-    scaled: Task
+    raw: OnlineData
+    scaled: OnlineData
 
     @property
     def problem(self) -> Problem:
@@ -93,7 +93,7 @@ def stream(name: str) -> Stream:
     if name.endswith(SHUFFLED):
         order = np.random.default_rng(SEED).permutation(len(codes))
         X, codes = X[order], codes[order]
-    raw = Task(name, X, codes, False, len(codes))
+    raw = OnlineData(name, X, codes, False, len(codes))
     scaled = StandardScaler().fit_transform(X.astype(np.float64)).astype(np.float32)
     return Stream(raw, raw._replace(X=scaled))
 
@@ -249,7 +249,7 @@ def _forget_peak() -> int | None:
     return resident("VmRSS")
 
 
-def _warm_up(model: Any, work: Task) -> None:
+def _warm_up(model: Any, work: OnlineData) -> None:
     """Load, or compile, what a run needs; a full budget too."""
     given = model.get_params(deep=False)
     small = {
@@ -267,7 +267,7 @@ def _warm_up(model: Any, work: Task) -> None:
         pass  # an overflow; the run will tell
 
 
-def run(model: Any, work: Task) -> Record:
+def run(model: Any, work: OnlineData) -> Record:
     """Walk through a stream with an unfitted model, and measure everything.
 
     Parameters
