@@ -557,3 +557,11 @@ def test_parts_of_a_claim_are_joined() -> None:
     assert comparators.joined([good, bad]).verdict == comparators.MIXED
     assert comparators.joined([none]).verdict == comparators.UNTESTABLE
     assert comparators.counted([True, False]) == comparators.MIXED
+
+
+def test_stored_outcomes_are_recognised_whatever_room_their_loaders_are_in() -> None:
+    known = store.everything(Path(__file__).parents[2] / "docs" / "reproduce")
+    tables = [table for paper in command.PAPERS.values() for table in paper.TABLES]
+    cells = [(table, cell) for table in tables for cell in table.cells() if cell.setup]
+    found = sum(store.fingerprint(table, cell) in known for table, cell in cells)
+    assert found > 0.9 * len(cells)

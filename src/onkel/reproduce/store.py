@@ -33,9 +33,10 @@ def fingerprint(table: Table, cell: Cell) -> str:
         With a setup.
     """
     assert cell.setup is not None
+    module = table.load.__module__.rpartition(".")[2]  # in whatever room
     described = [
         table.data[cell.data],
-        f"{table.load.__module__}.{table.load.__qualname__}",
+        f"{module}.{table.load.__qualname__}",
         table.held_out,
         [table.search.kind, table.search.splits],
         asdict(cell.setup),
