@@ -13,6 +13,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import onkel
+from onkel.estimators._registry import systems
 from onkel.model import expansion
 from onkel.storage import model_file
 from onkel.storage.tree import Reader, Writer
@@ -130,7 +131,7 @@ def test_a_loaded_transformer_gives_the_same_bits(model: Any, tmp_path: Path) ->
     assert list(same.get_feature_names_out()) == list(model.get_feature_names_out())
 
 
-@pytest.mark.parametrize("name", sorted(model_file._estimators()))
+@pytest.mark.parametrize("name", systems())
 def test_an_unfitted_estimator_keeps_its_parameters(name: str, tmp_path: Path) -> None:
     model = getattr(onkel, name)()
     same = through_a_file(model, tmp_path)
