@@ -9,7 +9,6 @@ are learnt, 10 % are the test. Results go to docs/budgets.md, .json and .png.
 import argparse
 import json
 import multiprocessing
-import resource
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel.measuring.memory import peak
 from studies.comparison_sets import case
 
 SET = "covtype-2"
@@ -45,7 +45,7 @@ def measure(budget: int, threads: int, seed: int) -> dict[str, Any]:
         "held_out": float(model.held_out_error_),
         "gamma": float(model.gamma_),
         "C": float(model.C_),
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2,
+        "memory": peak() / 2**30,
         "threads": threads,
         "rows": len(task.y),
     }
@@ -94,7 +94,7 @@ def picture(results: Sequence[dict[str, Any]]) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the budgets that are not known yet, and write the page."""
+    """Run all budgets, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budgets", default="500,1000,2000,3000")
     parser.add_argument("--threads", type=int, default=2)

@@ -28,7 +28,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from onkel.race.race import machine
+from onkel.measuring.machine import machine
+from onkel.measuring.memory import peak
+from onkel.measuring.records import RecordFile
 from studies.comparison_sets import (
     CLASSIFICATION,
     REGRESSION,
@@ -43,7 +45,6 @@ from studies.comparison_timing import (
     exponent,
     extrapolated,
     limited,
-    peak_memory,
     timed,
 )
 
@@ -70,7 +71,7 @@ BINS = 15  # of the calibration error
 RESAMPLES = 1000  # of the standard error of a root mean squared error
 
 
-class Outcome(NamedTuple):
+class Fitted(NamedTuple):
     """What a method gave: a predictor of the rows it was fitted for, and facts."""
 
     model: Any
@@ -133,7 +134,7 @@ def _told(rungs: Sequence[Rung], rows: int) -> dict[str, Any]:
     }
 
 
-def choose(task: Case, seed: int, limit: float) -> Outcome:
+def choose(task: Case, seed: int, limit: float) -> Fitted:
     """Search the grid on a tenth of the rows; `model` is the parameters."""
     rows = min(len(task.y), max(LEAST_SEARCHED, round(SEARCHED * len(task.y))))
     done = None
@@ -141,7 +142,7 @@ def choose(task: Case, seed: int, limit: float) -> Outcome:
         done = limited(lambda: searched(task, rows, seed), limit)
     if done is not None:
         facts = {"search_seconds": done.cpu, "search_rows": rows}
-        return Outcome(done.value, done.cpu, done.wall, facts)
+        return Fitted(done.value, done.cpu, done.wall, facts)
     rungs = climb(
         (size for size in SEARCH_RUNGS if size < rows),
         lambda size: searched(task, size, seed),
@@ -149,10 +150,10 @@ def choose(task: Case, seed: int, limit: float) -> Outcome:
     )
     seconds = extrapolated(rungs, rows)
     told = {"search_seconds": seconds, "search_part": _told(rungs, rows)}
-    return Outcome(rungs[-1].work.value, seconds, None, told)
+    return Fitted(rungs[-1].work.value, seconds, None, told)
 
 
-def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Outcome:
+def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Fitted:
     """Fit all rows, or as many as can be within the limit."""
     rows, done = len(task.y), None
     if rows <= FIT_ROWS:
@@ -160,7 +161,7 @@ def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Outcom
         done = limited(lambda: model.fit(task.X, task.y), limit)
     if done is not None:
         facts = {"fit_seconds": done.cpu, "fit_wall": done.wall}
-        return Outcome(done.value, done.cpu, done.wall, facts)
+        return Fitted(done.value, done.cpu, done.wall, facts)
     order = np.random.default_rng(seed).permutation(rows)
 
     def fit(size: int) -> Any:
@@ -174,20 +175,20 @@ def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Outcom
     told = {"fit_seconds": extrapolated(rungs, rows), "fit_wall": None}
     if last.rows == rows:
         told["fit_wall"] = last.work.wall
-        return Outcome(last.work.value, last.work.cpu, last.work.wall, told)
+        return Fitted(last.work.value, last.work.cpu, last.work.wall, told)
     part = {"fit_part": _told(rungs, rows)}
-    return Outcome(last.work.value, extrapolated(rungs, rows), None, told | part)
+    return Fitted(last.work.value, extrapolated(rungs, rows), None, told | part)
 
 
 # ---- the methods -----------------------------------------------------------------
 
 
-def _simple(model: Any, task: Case) -> Outcome:
+def _simple(model: Any, task: Case) -> Fitted:
     done = timed(lambda: model.fit(task.X, task.y))
-    return Outcome(model, done.cpu, done.wall, {})
+    return Fitted(model, done.cpu, done.wall, {})
 
 
-def nystroem(task: Case, seed: int, budget: int) -> Outcome:
+def nystroem(task: Case, seed: int, budget: int) -> Fitted:
     """Nystrom features as many as the budget, and a linear model."""
     linear = Ridge() if task.is_regression else LinearSVC(random_state=seed)
     features = Nystroem(n_components=budget, random_state=seed)
@@ -198,7 +199,7 @@ def nystroem(task: Case, seed: int, budget: int) -> Outcome:
     return done._replace(facts=done.facts | {"model_size": budget})
 
 
-def lightgbm(task: Case) -> Outcome:
+def lightgbm(task: Case) -> Fitted:
     """Boosted trees with the defaults; the model's size is in leaves."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
@@ -217,7 +218,7 @@ def first_of_each(task: Case, rows: int) -> np.ndarray:
     return np.concatenate([np.flatnonzero(task.y == label)[:few] for label in classes])
 
 
-def onkel(task: Case, seed: int, budget: int | str) -> Outcome:
+def onkel(task: Case, seed: int, budget: int | str) -> Fitted:
     """Fit ours on the rows as they are, compiled before."""
     import onkel
 
@@ -295,7 +296,7 @@ def scores(task: Case, predicted: np.ndarray) -> dict[str, Any]:
 
 def _fitted(
     name: str, method: str, seed: int, budget: int, records: Mapping[str, Any]
-) -> tuple[Case, Outcome | dict[str, Any]]:
+) -> tuple[Case, Fitted | dict[str, Any]]:
     raw = case(name, seed)
     if method in OURS:
         return raw, onkel(raw, seed, budget if method == "onkel" else "auto")
@@ -310,14 +311,14 @@ def _fitted(
     facts = choice.facts | {"parameters": choice.model}
     if task.is_fixed and (same := _same_fit(records, name, choice.model)):
         of_seed = same.get("fit_of_seed", same["seed"])
-        again = Outcome(None, same["fit_seconds"], same["fit_wall"], {})
+        again = Fitted(None, same["fit_seconds"], same["fit_wall"], {})
         return task, same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
     fit = fit_within(task, seed, LIMIT, **choice.model)
     together = _sum(choice, fit)
-    return task, Outcome(fit.model, **together, facts=facts | fit.facts)
+    return task, Fitted(fit.model, **together, facts=facts | fit.facts)
 
 
-def _sum(search: Outcome, fit: Outcome) -> dict[str, Any]:
+def _sum(search: Fitted, fit: Fitted) -> dict[str, Any]:
     known = search.wall is not None and fit.wall is not None
     wall = (search.wall or 0.0) + (fit.wall or 0.0)
     seconds = search.seconds + fit.seconds
@@ -337,14 +338,14 @@ def measure(
         Of other cells: a fit that is the same for another seed is not repeated.
     """
     said = {"set": name, "method": method, "seed": seed, "budget": budget}
-    task, outcome = _fitted(name, method, seed, budget, records)
-    if isinstance(outcome, dict):
-        return outcome | said
-    model = outcome.model
+    task, fitted = _fitted(name, method, seed, budget, records)
+    if isinstance(fitted, dict):
+        return fitted | said
+    model = fitted.model
     answer = timed(lambda: model.predict(task.X_test))
     facts = {
-        "seconds": outcome.seconds,
-        "wall": outcome.wall,
+        "seconds": fitted.seconds,
+        "wall": fitted.wall,
         "train_rows": len(task.y),
         "predict_seconds": answer.cpu,
         "predict_wall": answer.wall,
@@ -357,8 +358,8 @@ def measure(
         **said,
         **scores(task, answer.value),
         **facts,
-        **outcome.facts,
-        "memory": peak_memory(),
+        **fitted.facts,
+        "memory": peak(children=True),
         "threads": int(os.environ.get("OMP_NUM_THREADS", 0)),
         "machine": machine(),
     }
@@ -386,7 +387,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("budget", type=int)
     parser.add_argument("ledger", type=Path)
     given = parser.parse_args(argv)
-    records = json.loads(given.ledger.read_text()) if given.ledger.exists() else {}
+    records = RecordFile(given.ledger).records
     record = measure(given.set, given.method, given.seed, given.budget, records)
     print(json.dumps(record, allow_nan=False))
 

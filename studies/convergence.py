@@ -28,9 +28,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
+from onkel.measuring.markdown import markdown, spread_of
 from onkel.problem import losses
-from onkel.race.report import progress
-from onkel.race.tables import markdown, spread_of
 from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.dualsvrg import (
     BUDGETS,
@@ -44,6 +43,7 @@ from onkel.reproduce.dualsvrg import (
 )
 from onkel.reproduce.online_data import Task, task
 from onkel.reproduce.store import Results, known
+from studies.progress import progress
 
 REDUCED, PLAIN = "DualSVRG-H-B", DUAL_SGD
 PAPER_STEP, CHOSEN_STEP = "the paper's step", "step chosen"

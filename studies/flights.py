@@ -20,12 +20,10 @@ delay is learnt with the flight, before it has landed.
 """
 
 import argparse
-import itertools
 import json
 import math
 import os
 import platform
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -37,15 +35,16 @@ from matplotlib.figure import Figure
 
 import onkel
 from onkel.data.catalogue import batches, entry
-from onkel.race.report import progress
+from onkel.measuring.markdown import markdown
+from onkel.measuring.memory import peak, resident
+from onkel.tune.grid_search import Grid, best, grid_search
 from studies.flight_encoder import NAMES, FlightEncoder
 from studies.predictors import PIECE, Kernel, Linear, Majority, Predictor
+from studies.progress import progress
 from studies.tally import Tally
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
-
-Grid = dict[str, tuple[float, ...]]  # values to try, by parameter
 
 DATA = "flights-3m"
 COLUMNS = ("date", "delay", "distance", "origin", "destination")
@@ -61,7 +60,7 @@ MARKS = (0.1, 0.5)  # parts of the stream after which memory is read
 COLOURS = ("#117733", "#CC6677", "#777777")
 
 
-class System(NamedTuple):
+class KernelSystem(NamedTuple):
     """A kernel system that can take part."""
 
     name: str
@@ -71,13 +70,13 @@ class System(NamedTuple):
 
 _SHARED: Grid = {"gamma": (0.1, 0.3, 1.0, 3.0), "alpha": (3e-5, 1e-4, 3e-4, 1e-3)}
 SYSTEMS = {
-    "avm": System(
+    "avm": KernelSystem(
         "AVM",
         partial(onkel.AVMClassifier, max_core=CENTRES, random_state=0),
         # From cells that fill up within days to cells that never do.
         {**_SHARED, "coverage_radius": (0.6, 0.8, 1.0)},
     ),
-    "bsgd": System(
+    "bsgd": KernelSystem(
         "BSGD",
         partial(onkel.BSGDClassifier, budget=CENTRES, random_state=0),
         _SHARED,
@@ -134,28 +133,24 @@ def choose(
     announce
         Called with a text before each trial.
     """
-    learnt = int(TRIAL_SHARE * len(y))
-    areas: list[tuple[float, dict[str, float]]] = []
-    for values in itertools.product(*grid.values()):
-        candidate = dict(zip(grid, values, strict=True))
+
+    def announced(**candidate: float) -> Predictor:
         announce(f"trying {candidate}")
-        predictor = make(**candidate)
+        return make(**candidate)
+
+    def error(predictor: Predictor, learnt: int) -> float:
         predictor.learn(X[:learnt], y[:learnt])
         tally = Tally(len(y) - learnt)
         tally.add(predictor.learn(X[learnt:], y[learnt:]), y[learnt:])
-        areas.append((tally.area, candidate))
-    return max(areas, key=lambda trial: trial[0])[1]
+        return -tally.area
+
+    split = int(TRIAL_SHARE * len(y))
+    return best(grid_search(grid, announced, [split], error)).parameters
 
 
-def resident() -> float:
-    """Memory of the process now, in MiB (of Linux, as is `peak`)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
-def peak() -> float:
-    """Return the most memory that the process has had, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+def mib(known: int | None) -> float:
+    """Bytes in MiB; NaN where they are not known."""
+    return math.nan if known is None else known / 2**20
 
 
 class Course(NamedTuple):
@@ -174,7 +169,7 @@ def follow(
     """Let predictors predict, then learn, the first rows of the stream."""
     tallies = {name: Tally(rows) for name in predictors}
     seconds = dict.fromkeys(["reading", "encoding", *predictors], 0.0)
-    memory = {"peak at the start": peak(), "start": resident()}
+    memory = {"peak at the start": mib(peak()), "start": mib(resident())}
     marks, seen = list(MARKS), 0
     for batch in flights(rows):
         announce(f"{seen:,} rows")
@@ -187,10 +182,9 @@ def follow(
             tallies[name].add(scores, batch.y)
         seen += len(batch.y)
         while marks and seen >= marks[0] * rows:
-            memory[f"{marks.pop(0):.0%}"] = resident()
-    return Course(
-        tallies, seconds, memory | {"100%": resident(), "peak at the end": peak()}
-    )
+            memory[f"{marks.pop(0):.0%}"] = mib(resident())
+    memory |= {"100%": mib(resident()), "peak at the end": mib(peak())}
+    return Course(tallies, seconds, memory)
 
 
 def numbers(course: Course) -> dict[str, Any]:
@@ -220,15 +214,11 @@ def numbers(course: Course) -> dict[str, Any]:
     }
 
 
-def _lay_out(*lines: Sequence[str]) -> str:
-    ruled = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in ruled) + "\n"
-
-
 def table(measured: dict[str, Any]) -> str:
     """Lay the results out as tables in Markdown."""
     heads = ["system", "error, %", "ROC area", "model size"]
-    lines = [[*heads, "rows/s, learning", "rows/s, in all"]]
+    heads += ["rows/s, learning", "rows/s, in all"]
+    lines = []
     for name, result in measured["results"].items():
         lines.append(
             [
@@ -245,15 +235,16 @@ def table(measured: dict[str, Any]) -> str:
         f"{name}: " + ", ".join(f"{key} {value:g}" for key, value in given.items())
         for name, given in measured["parameters"].items()
     )
-    return (
-        _lay_out(*lines)
-        + f"\n{measured['rows']:,} rows, {len(measured['features'])} features, "
-        f"{measured['loss']}. {chosen}. {LINEAR} learns {PIECE} rows at a time, so its "
-        "speed is that of the calls. In all: with reading and features.\n\n"
-        + _lay_out(
-            ["memory, MiB", *memory],
-            ["resident", *(f"{value:.0f}" for value in memory.values())],
-        )
+    shown = ["resident", *(f"{value:.0f}" for value in memory.values())]
+    return "\n".join(
+        [
+            *markdown(heads, lines),
+            f"{measured['rows']:,} rows, {len(measured['features'])} features, "
+            f"{measured['loss']}. {chosen}. {LINEAR} learns {PIECE} rows at a time, so "
+            "its speed is that of the calls. In all: with reading and features.",
+            "",
+            *markdown(["memory, MiB", *memory], [shown]),
+        ]
     )
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import onkel
-from onkel.race.report import progress
 from onkel.reproduce.problems import SETTINGS, Problem, problem
+from studies.progress import progress
 
 BUDGETS = (None, 200, 500, 1000)
 # Within this share of C of a bound, a dual variable is at it.

@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score, f1_score, log_loss
 from sklearn.model_selection import train_test_split
 
 from onkel.data.catalogue import load
-from onkel.race.tables import markdown
+from onkel.measuring.markdown import markdown
 from studies.comparison_cells import calibration_error
 from studies.comparison_sets import case
 

@@ -9,12 +9,13 @@ import pytest
 from sklearn.svm import SVC
 
 import onkel
+from onkel.measuring.records import RecordFile
 from studies import comparison, comparison_cells, comparison_timing
 from studies.comparison import FEW, Cell
 from studies.comparison_page import page, save
 from studies.comparison_sets import LARGE, case, prepared
 from studies.comparison_timing import Rung, Timed
-from studies.comparison_verdicts import Difference, results, verdict
+from studies.comparison_verdicts import Difference, results, standing
 
 ROWS = 150
 # The test runner has threads, which fork() is afraid of.
@@ -182,7 +183,7 @@ def test_the_command_keeps_what_it_measured(
     given += ["--ledger", str(ledger)]
     comparison.main(given)
     assert "[1/1] german.numer_scale/svc/0: error" in capsys.readouterr().out
-    record = comparison.known(ledger)["german.numer_scale/svc/0"]
+    record = RecordFile(ledger).records["german.numer_scale/svc/0"]
     assert record["threads"] == 1
     comparison.main(given)
     assert "1 cells, 0 of them to do" in capsys.readouterr().out
@@ -237,7 +238,7 @@ def test_differences_within_two_standard_errors_are_ties() -> None:
 
 def test_verdicts_compare_with_the_better_machine_on_the_same_seeds() -> None:
     found = results(sample())
-    magic = verdict(found["magic04"])
+    magic = standing(found["magic04"])
     assert magic.machine == "svc"
     assert magic.to_machine is not None
     assert magic.to_machine.points == pytest.approx(0.1)
@@ -246,11 +247,11 @@ def test_verdicts_compare_with_the_better_machine_on_the_same_seeds() -> None:
     assert magic.to_nystroem is not None
     assert magic.to_nystroem.verdict == "better"
     # One run on a published test part counts for all seeds.
-    ijcnn1 = verdict(found["ijcnn1"])
+    ijcnn1 = standing(found["ijcnn1"])
     assert ijcnn1.to_machine is not None
     assert ijcnn1.to_machine.points == pytest.approx(1.0)
     assert ijcnn1.is_extrapolated
-    assert verdict({"svc": found["casp"]["svc"]}).to_machine is None
+    assert standing({"svc": found["casp"]["svc"]}).to_machine is None
 
 
 def test_the_page_tells_what_was_missed(tmp_path: Path) -> None:

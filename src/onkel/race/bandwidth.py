@@ -20,7 +20,7 @@ PAIRED = 500  # rows whose distances give the median
 CHOOSERS = ("BSGD", "FOGD")
 
 
-class Trial(NamedTuple):
+class TriedGamma(NamedTuple):
     """A gamma, and the errors that it led to."""
 
     gamma: float
@@ -47,7 +47,7 @@ def median_gamma(X: Any) -> float:
     return float(1 / np.median(between)) if len(between) else 1.0
 
 
-def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
+def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[TriedGamma]:
     """Try values around the median heuristic on rows in the order of the race.
 
     If the smallest or the largest one is best, two more beyond it, while that helps.
@@ -68,16 +68,16 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
     """
     short, middle = problem._replace(rows=len(y)), median_gamma(X)
 
-    def trial(step: int) -> Trial:
+    def trial(step: int) -> TriedGamma:
         gamma, found = middle * STEP**step, {}
-        for entry in library(short, budget, gamma).entries:
-            if entry.name in CHOOSERS:
+        for entrant in library(short, budget, gamma).entrants:
+            if entrant.name in CHOOSERS:
                 try:
-                    said = entry.make(0).predict_then_learn(X, y)
-                    found[entry.name] = float(np.mean(errors(said, y, problem)))
+                    said = entrant.make(0).predict_then_learn(X, y)
+                    found[entrant.name] = float(np.mean(errors(said, y, problem)))
                 except ValueError:  # an overflow, or a budget that it cannot have
-                    found[entry.name] = float("inf")
-        return Trial(gamma, found)
+                    found[entrant.name] = float("inf")
+        return TriedGamma(gamma, found)
 
     trials = {step: trial(step) for step in range(-AROUND, AROUND + 1)}
     for direction in (-1, 1):
@@ -89,7 +89,7 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
     return [trials[step] for step in sorted(trials)]
 
 
-def best(trials: Iterable[Trial]) -> Trial:
+def best(trials: Iterable[TriedGamma]) -> TriedGamma:
     """Return the trial with the smallest mean error."""
     return min(trials, key=lambda trial: trial.error)
 

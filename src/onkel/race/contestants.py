@@ -3,7 +3,7 @@
 import inspect
 import math
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -37,6 +37,11 @@ class Problem(NamedTuple):
         """Whether targets, not labels, are predicted."""
         return self.classes == 0
 
+    @property
+    def task(self) -> str:
+        """With which names of scikit-learn's and of our estimators end."""
+        return "Regressor" if self.is_regression else "Classifier"
+
 
 class Contestant(Protocol):
     """What predicts, then learns. Labels are numbers of classes, from 0."""
@@ -58,7 +63,7 @@ class Contestant(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entrant:
     """A name on the list of starters."""
 
     name: str
@@ -70,7 +75,31 @@ class Entry:
     warm_up: Callable[[Any, np.ndarray], None] = lambda X, y: None
 
 
-class System:
+class StartList(NamedTuple):
+    """Who starts, and who does not and why."""
+
+    entrants: list[Entrant]
+    left_out: dict[str, str]  # reason by name
+
+    def only(self, systems: Iterable[str] | None) -> "StartList":
+        """Keep those of these names, whatever their case; None for all."""
+        if systems is None:
+            return self
+        wanted = {name.lower(): name for name in systems}
+        everyone = [*(entrant.name for entrant in self.entrants), *self.left_out]
+        known = {name.lower() for name in everyone}
+        if unknown := [wanted[low] for low in wanted if low not in known]:
+            raise ValueError(
+                f"no system is called {', '.join(map(repr, unknown))}; there are: "
+                + ", ".join(everyone)
+            )
+        return StartList(
+            [one for one in self.entrants if one.name.lower() in wanted],
+            {k: why for k, why in self.left_out.items() if k.lower() in wanted},
+        )
+
+
+class StreamedEstimator:
     """A system of the library, row by row.
 
     Parameters
@@ -84,7 +113,7 @@ class System:
     --------
     >>> model = onkel.RBPClassifier(budget=2, gamma=1.0, random_state=0)
     >>> X, y = np.array([[0.0], [1.0], [0.0]]), np.array([1, 0, 1])
-    >>> System(model, classes=2).predict_then_learn(X, y).tolist()
+    >>> StreamedEstimator(model, classes=2).predict_then_learn(X, y).tolist()
     [0, 1, 1]
     """
 
@@ -116,49 +145,72 @@ class System:
         return len(pickle.dumps(self.model))
 
 
-def variants(system: str, problem: Problem) -> dict[str, dict[str, Any]]:
+def _one_over_rows(problem: Problem) -> float:
+    """Alpha = 1/(n C) with the C = 1 of a support vector machine."""
+    return 1 / problem.rows
+
+
+def _first_step_of_one(problem: Problem) -> float | None:
+    """t0 of steps 1/(alpha t), which would begin with one of length n.
+
+    Mistakes do not mind the scale of a score; squared errors do, so only there.
+    """
+    return float(problem.rows) if problem.is_regression else None
+
+
+def _fading(problem: Problem) -> float:
+    """The paper's choice, which fit would make by itself; a stream has to be told."""
+    return 0.6 * problem.rows
+
+
+_ALPHA = {"alpha": _one_over_rows}
+_PEGASOS = _ALPHA | {"t0": _first_step_of_one}
+# By system: the names under which it starts, and its parameters that are not defaults.
+# A function gives a value for the problem, None for the default. Who is not here starts
+# once, under its own name, with its defaults; a variant starts if the system knows it.
+VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "AVM": {"AVM": _PEGASOS},
+    "BOGD": {"BOGD": {"sampling": "uniform"}, "BOGD++": {"sampling": "weighted"}},
+    "BPA": {
+        "BPA-S": {"variant": "s"},
+        "BPA-NN": {"variant": "nn"},
+        "BPA-P": {"variant": "p"},
+    },
+    "BSGD": {"BSGD": _PEGASOS},
+    "DualSGD": {"DualSGD": _PEGASOS},
+    # the step of the other systems with a constant rate; the theory's is tiny
+    "DualSVRG": {"DualSVRG": _ALPHA | {"eta0": 0.5}},
+    "KernelSGD": {"KernelSGD": _PEGASOS},
+    "NBSGD": {"NBSGD": _PEGASOS | {"maintenance_rate": _fading}},
+    "Projectron": {"Projectron": {}, "Projectron++": {"aggressive": True}},
+}
+
+
+def variants(
+    system: str, known: Iterable[str], problem: Problem
+) -> dict[str, dict[str, Any]]:
     """Names under which a system starts, and parameters that differ from its defaults.
 
     Parameters
     ----------
     system
         Name without the task.
+    known
+        Parameters that it has.
     problem
         What it will learn.
 
     Examples
     --------
-    >>> variants("BOGD", Problem(rows=1000, features=2, classes=2))
+    >>> variants("BOGD", ["sampling"], Problem(rows=1000, features=2, classes=2))
     {'BOGD': {'sampling': 'uniform'}, 'BOGD++': {'sampling': 'weighted'}}
     """
-    # alpha = 1/(n C) with the C = 1 of a support vector machine
-    alpha = {"alpha": 1 / problem.rows}
-    # The first steps of 1/(alpha t) would be n long. Mistakes do not mind the scale of
-    # a score; squared errors do, so in regression steps begin at 1.
-    pegasos = alpha | ({"t0": float(problem.rows)} if problem.is_regression else {})
-    # the paper's choice, which fit would make by itself; a stream has to be told
-    fading = {"maintenance_rate": 0.6 * problem.rows}
-    table: dict[str, dict[str, dict[str, Any]]] = {
-        "BOGD": {
-            "BOGD": {"sampling": "uniform"},
-            "BOGD++": {"sampling": "weighted"},
-        },
-        "AVM": {"AVM": pegasos},
-        "BSGD": {"BSGD": pegasos},
-        "BPA": {
-            "BPA-S": {"variant": "s"},
-            "BPA-NN": {"variant": "nn"},
-            "BPA-P": {"variant": "p"},
-        },
-        "Projectron": {"Projectron": {}}
-        | ({} if problem.is_regression else {"Projectron++": {"aggressive": True}}),
-        "DualSGD": {"DualSGD": pegasos},
-        # the step of the other systems with a constant rate; the theory's is tiny
-        "DualSVRG": {"DualSVRG": alpha | {"eta0": 0.5}},
-        "KernelSGD": {"KernelSGD": pegasos},
-        "NBSGD": {"NBSGD": pegasos | fading},
-    }
-    return table.get(system, {system: {}})
+    found = {}
+    for name, parameters in VARIANTS.get(system, {system: {}}).items():
+        given = {k: v(problem) if callable(v) else v for k, v in parameters.items()}
+        if parameters.keys() <= set(known):
+            found[name] = {k: v for k, v in given.items() if v is not None}
+    return found
 
 
 def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
@@ -178,14 +230,14 @@ def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
     return {name: value for name, value in shared.items() if name in known}
 
 
-def _entry(name: str, model: Any, classes: int) -> Entry:
+def _entrant(name: str, model: Any, classes: int) -> Entrant:
     parameters = model.get_params()
     centres = parameters.get("budget", parameters.get("max_core"))
     features = parameters.get("n_components")
     budget = (centres or 0) + (features or 0) or None
 
-    def make(seed: int) -> System:
-        return System(clone(model).set_params(random_state=seed), classes)
+    def make(seed: int) -> StreamedEstimator:
+        return StreamedEstimator(clone(model).set_params(random_state=seed), classes)
 
     def warm_up(X: Any, y: np.ndarray) -> None:
         small = {
@@ -194,22 +246,15 @@ def _entry(name: str, model: Any, classes: int) -> Entry:
             if key in ("budget", "max_core", "merge_size") and value is not None
         }
         fresh = clone(model).set_params(random_state=0, **small)
-        System(fresh, classes).predict_then_learn(X, y)
+        StreamedEstimator(fresh, classes).predict_then_learn(X, y)
 
     text = " ".join(repr(model).split())
     # Who fits itself anew as it goes takes as long as all others together.
     fits_anew = "time_limit" in parameters
-    return Entry(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
+    return Entrant(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
 
 
-class Field(NamedTuple):
-    """Who starts, and who does not and why."""
-
-    entries: list[Entry]
-    left_out: dict[str, str]  # reason by name
-
-
-def library(problem: Problem, budget: int, gamma: float) -> Field:
+def library(problem: Problem, budget: int, gamma: float) -> StartList:
     """Enter every system of the library that can learn the problem from a stream.
 
     Parameters
@@ -223,29 +268,29 @@ def library(problem: Problem, budget: int, gamma: float) -> Field:
 
     Examples
     --------
-    >>> field = library(Problem(50_000, 10, classes=2), budget=100, gamma=1.0)
-    >>> [entry.name for entry in field.entries][:4]
+    >>> starting = library(Problem(50_000, 10, classes=2), budget=100, gamma=1.0)
+    >>> [entrant.name for entrant in starting.entrants][:4]
     ['AVM', 'BOGD', 'BOGD++', 'BPA-S']
-    >>> field.left_out["LLSVM"]
+    >>> starting.left_out["LLSVM"]
     'has no partial_fit: it needs all rows at once'
     """
-    task = "Regressor" if problem.is_regression else "Classifier"
-    entries, left_out = [], {}
+    entrants, left_out = [], {}
     for public in onkel.__all__:
-        if not public.endswith(task):
+        if not public.endswith(problem.task):
             continue
-        system, name = getattr(onkel, public), public.removesuffix(task)
+        system, name = getattr(onkel, public), public.removesuffix(problem.task)
         if not hasattr(system, "partial_fit"):
             left_out[name] = "has no partial_fit: it needs all rows at once"
             continue
-        common = _shared(inspect.signature(system).parameters, budget, gamma)
-        for start, own in variants(name, problem).items():
-            entry = _entry(start, system(**common | own), problem.classes)
-            if entry.budget is None and problem.rows > UNBUDGETED_ROWS:
+        known = inspect.signature(system).parameters
+        common = _shared(known, budget, gamma)
+        for start, own in variants(name, known, problem).items():
+            entrant = _entrant(start, system(**common | own), problem.classes)
+            if entrant.budget is None and problem.rows > UNBUDGETED_ROWS:
                 left_out[start] = (
                     "has no budget: its model and its cost per row grow with the rows, "
                     f"of which there are more than {UNBUDGETED_ROWS:,}"
                 )
             else:
-                entries.append(entry)
-    return Field(entries, left_out)
+                entrants.append(entrant)
+    return StartList(entrants, left_out)

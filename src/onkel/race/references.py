@@ -9,7 +9,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +17,7 @@ from sklearn import config_context
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from onkel.race.contestants import Contestant, Entry, Field, Problem
+from onkel.race.contestants import Contestant, Entrant, Problem, StartList
 from onkel.race.orders import bytes_of
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"
@@ -254,7 +254,48 @@ def _forest(problem: Problem, seed: int) -> Trees:
     return Trees(forest.ARFClassifier(seed=seed))
 
 
-def references(problem: Problem, budget: int, gamma: float) -> Field:
+class Installable(NamedTuple):
+    """A reference of a package that need not be installed."""
+
+    name: str
+    package: str
+    model: str  # with its parameters, as one would write it down
+    make: Callable[[Problem, int], Contestant]  # with a seed
+
+    def why_not(self, problem: Problem) -> str | None:
+        """Why it does not start, if it does not."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"is not installed: {INSTALL}"
+        if self.package == "river" and problem.features > MOST_FEATURES:
+            return f"would take too long with over {MOST_FEATURES} features"
+        if self.name == FOREST and problem.rows > FOREST_ROWS:
+            return (
+                "takes a millisecond or two per row, and there are more than "
+                f"{FOREST_ROWS:,} rows"
+            )
+        return None
+
+
+def _always_there(problem: Problem, budget: int, gamma: float) -> list[Entrant]:
+    """Return those that need nothing but scikit-learn."""
+    piece = f"in batches of {piece_for(problem.rows)} rows"
+    said = "running mean" if problem.is_regression else "most frequent label so far"
+    linear = f"SGD{problem.task}() {piece}"
+    sampler = f"RBFSampler(gamma={gamma:.4g}, n_components={budget})"
+
+    def sampled(seed: int) -> Contestant:
+        made = RBFSampler(gamma=gamma, n_components=budget, random_state=seed)
+        return Linear(problem, seed, made)
+
+    entrant = partial(Entrant, is_reference=True)
+    return [
+        entrant(CONSTANT, said, lambda seed: Constant(problem)),
+        entrant(LINEAR, linear, partial(Linear, problem)),
+        entrant(SAMPLED, f"{sampler}, {linear}", sampled, budget=budget),
+    ]
+
+
+def references(problem: Problem, budget: int, gamma: float) -> StartList:
     """Enter the references that can run here.
 
     Parameters
@@ -268,67 +309,25 @@ def references(problem: Problem, budget: int, gamma: float) -> Field:
 
     Examples
     --------
-    >>> field = references(Problem(1000, 10, classes=2), budget=100, gamma=1.0)
-    >>> [entry.name for entry in field.entries][:3]
+    >>> starting = references(Problem(1000, 10, classes=2), budget=100, gamma=1.0)
+    >>> [entrant.name for entrant in starting.entrants][:3]
     ['constant', 'linear SGD', 'RBFSampler + SGD']
     """
-    piece = f"in batches of {piece_for(problem.rows)} rows"
-    said = "running mean" if problem.is_regression else "most frequent label so far"
-    task = "Regressor" if problem.is_regression else "Classifier"
-    sampler = f"RBFSampler(gamma={gamma:.4g}, n_components={budget})"
-
-    def sampled(seed: int) -> Contestant:
-        made = RBFSampler(gamma=gamma, n_components=budget, random_state=seed)
-        return Linear(problem, seed, made)
-
-    entries = [
-        Entry(CONSTANT, said, lambda seed: Constant(problem), is_reference=True),
-        Entry(
-            LINEAR,
-            f"SGD{task}() {piece}",
-            partial(Linear, problem),
-            is_reference=True,
-        ),
-        Entry(
-            SAMPLED,
-            f"{sampler}, SGD{task}() {piece}",
-            sampled,
-            budget=budget,
-            is_reference=True,
-        ),
-    ]
-    left_out = {}
-    optional: list[tuple[str, str, str, Callable[[int], Contestant]]] = [
-        (
-            BOOSTED,
-            "lightgbm",
-            f"100 trees, fitted anew on the last {KEPT_ROWS:,} rows whenever the rows "
-            f"have doubled, first after {FIRST_FIT}",
-            partial(Boosted, problem),
-        ),
-        (
-            TREE,
-            "river",
-            f"tree.HoeffdingAdaptiveTree{task}()",
-            partial(_tree, problem),
-        ),
-        (
-            FOREST,
-            "river",
-            f"forest.ARF{task}(), ten trees",
-            partial(_forest, problem),
-        ),
-    ]
-    for name, package, model, make in optional:
-        if importlib.util.find_spec(package) is None:
-            left_out[name] = f"is not installed: {INSTALL}"
-        elif package == "river" and problem.features > MOST_FEATURES:
-            left_out[name] = f"would take too long with over {MOST_FEATURES} features"
-        elif name == FOREST and problem.rows > FOREST_ROWS:
-            left_out[name] = (
-                "takes a millisecond or two per row, and there are more than "
-                f"{FOREST_ROWS:,} rows"
-            )
+    fitted_anew = (
+        f"100 trees, fitted anew on the last {KEPT_ROWS:,} rows whenever the rows "
+        f"have doubled, first after {FIRST_FIT}"
+    )
+    tree = f"tree.HoeffdingAdaptiveTree{problem.task}()"
+    forest = f"forest.ARF{problem.task}(), ten trees"
+    entrants, left_out = _always_there(problem, budget, gamma), {}
+    for one in (
+        Installable(BOOSTED, "lightgbm", fitted_anew, Boosted),
+        Installable(TREE, "river", tree, _tree),
+        Installable(FOREST, "river", forest, _forest),
+    ):
+        if (reason := one.why_not(problem)) is not None:
+            left_out[one.name] = reason
         else:
-            entries.append(Entry(name, model, make, is_reference=True))
-    return Field(entries, left_out)
+            make = partial(one.make, problem)
+            entrants.append(Entrant(one.name, one.model, make, is_reference=True))
+    return StartList(entrants, left_out)

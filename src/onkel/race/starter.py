@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onkel.race import bandwidth
-from onkel.race.contestants import Entry, Problem
+from onkel.race.contestants import Entrant, Problem
 from onkel.race.outcome import Run
 
 ROWS = 8192  # after which a look is taken at the clock
@@ -49,12 +49,12 @@ class Starter:
     """One contestant in one run: its work, its clock and its errors."""
 
     def __init__(
-        self, entry: Entry, problem: Problem, marks: np.ndarray, seed: int
+        self, entrant: Entrant, problem: Problem, marks: np.ndarray, seed: int
     ) -> None:
         self._problem = problem
         self._track, self._seconds = Track(marks), 0.0
-        self._contestant = entry.make(seed)
-        self.name = entry.name
+        self._contestant = entrant.make(seed)
+        self.name = entrant.name
         self.stopped: str | None = None
 
     def take(self, X: Any, y: np.ndarray, most_seconds: float) -> np.ndarray:

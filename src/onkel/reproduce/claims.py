@@ -7,7 +7,7 @@ one that other measurements answer says which; the others say why they are not t
 from pathlib import Path
 from typing import NamedTuple
 
-from onkel.race.tables import markdown
+from onkel.measuring.markdown import markdown
 from onkel.reproduce.evidence import (
     CONTRADICTED,
     MIXED,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from onkel.race.tables import markdown, power
+from onkel.measuring.markdown import markdown, power
 from onkel.reproduce import published, store
 from onkel.reproduce.protocol import LINEAR, Cell, Figure, Table
 from onkel.reproduce.verdict import (

@@ -1,0 +1,98 @@
+"""Scatter: errors against a price, and the front of those that nobody beats."""
+
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from onkel.race.outcome import Outcome, Result
+from onkel.race.report.labels import name_points
+from onkel.race.report.looks import (
+    GREY,
+    INK,
+    Look,
+    blank,
+    bottom_of,
+    counted,
+    error_axis,
+    looks,
+    note_far,
+    top_of,
+)
+from onkel.race.report.prices import Priced, priced
+from onkel.race.report.words import measure
+
+
+def scatter(
+    outcome: Outcome, cost: Callable[[Result], float | None], label: str
+) -> Figure:
+    """Draw errors against a cost."""
+    figure, axes = blank((0.1, 0.13, 0.79, 0.79))
+    axes.set(xscale="log", xlabel=label, ylabel=measure(outcome))
+    points = priced(outcome, cost)
+    if not points.results:
+        return figure
+    _, costs, errors = points
+    near = errors <= top_of(errors)
+    _scale(axes, costs[near], errors)
+    line = _front_line(points, near, axes.get_xlim()[1])
+    axes.plot(*line.T, color=INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=1.5)
+    chosen, inside = looks(outcome), np.flatnonzero(near)
+    names = [result.name for result in points.results]
+    for i in inside[::-1]:
+        is_reference = points.results[i].is_reference
+        _mark(axes, costs[i], errors[i], chosen[names[i]], is_reference)
+    error_axis(axes, outcome)
+    note_far(axes, outcome, [(names[i], errors[i]) for i in np.flatnonzero(~near)])
+    where = np.stack([costs[inside], errors[inside]], axis=1)
+    drawn = [names[i] for i in inside]
+    name_points(axes, where, drawn, [chosen[name] for name in drawn], line)
+    figure.text(
+        axes.get_position().x0,
+        0.012,
+        "dashed: nobody errs less at that price; hollow: not of the library",
+        fontsize=8,
+        color=GREY,
+    )
+    return figure
+
+
+def _scale(axes: Axes, costs: np.ndarray, errors: np.ndarray) -> None:
+    top = top_of(errors)
+    axes.set_ylim(bottom_of(errors.min(), top), top)
+    cheap, dear = costs.min(), costs.max()
+    margin = max(dear / cheap, 4.0) ** 0.06
+    axes.set_xlim(cheap / margin, dear * margin)
+    # with few powers of ten in between, numbers between them, too
+    between = (1.0,) if dear / cheap > 300 else (1.0, 2.0, 5.0)
+    axes.xaxis.set_major_locator(LogLocator(subs=between))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(counted))
+
+
+def _front_line(points: Priced, near: np.ndarray, end: float) -> np.ndarray:
+    """Corners of a line: each price up to the next one has the error of the former."""
+    best = points.front
+    best = best[near[best]]
+    steps = np.stack([points.costs[best], points.errors[best]], axis=1)
+    line = np.repeat(np.vstack([steps, [end, 0.0]]), 2, axis=0)
+    return np.stack([line[1:-1, 0], line[:-2, 1]], axis=1)
+
+
+def _mark(
+    axes: Axes, cost: float, error: float, look: Look, is_reference: bool
+) -> None:
+    axes.plot(
+        cost,
+        error,
+        marker=look.marker,
+        markersize=8 if look.is_best else 5,
+        # what is no system of the library is hollow
+        markerfacecolor="none" if is_reference else look.colour,
+        markeredgecolor=look.colour,
+        markeredgewidth=1.6,
+        linestyle="none",
+        zorder=3 if look.is_best else 2,
+    )
