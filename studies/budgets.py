@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel.measuring.markdown import markdown
 from onkel.measuring.memory import peak
 from studies.comparison_sets import case
 
@@ -60,15 +61,19 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         f"KernelClassifier with its defaults but the budget, {results[0]['threads']}",
         "threads. Regenerate: `python -m studies.budgets`.",
         "",
-        "| budget | test error % | held out % | seconds | GiB at most | gamma | C |",
-        "|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {r['budget']:,} | {100 * r['error']:.2f} | {100 * r['held_out']:.2f} | "
-        f"{r['seconds']:.0f} | {r['memory']:.1f} | {r['gamma']:.3g} | {r['C']:.3g} |"
+    heads = ["budget", "test error %", "held out %", "seconds", "GiB at most"]
+    rows = [
+        [
+            f"{r['budget']:,}",
+            *(f"{100 * r[error]:.2f}" for error in ("error", "held_out")),
+            *(f"{r['seconds']:.0f}", f"{r['memory']:.1f}"),
+            *(f"{r[chosen]:.3g}" for chosen in ("gamma", "C")),
+        ]
         for r in results
     ]
-    return "\n".join([*lines, "", "![Error against seconds](budgets.png)", ""])
+    lines += markdown([*heads, "gamma", "C"], rows)
+    return "\n".join([*lines, "![Error against seconds](budgets.png)", ""])
 
 
 def picture(results: Sequence[dict[str, Any]]) -> Any:

@@ -143,13 +143,7 @@ def _listed(allowed: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the comparison from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run the comparison from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.comparison")
     parser.add_argument("--sets", type=_listed(SETS), default=list(SETS))
     parser.add_argument("--methods", type=_listed(METHODS), default=list(METHODS))

@@ -11,8 +11,6 @@ from onkel.measuring.markdown import markdown, spread_of
 from onkel.measuring.records import a_line_each, rounded
 from studies.comparison_cells import (
     BINS,
-    COSTS,
-    FACTORS,
     METHODS,
     OURS,
     RESAMPLES,
@@ -20,6 +18,7 @@ from studies.comparison_cells import (
 )
 from studies.comparison_picture import NAMES, picture
 from studies.comparison_sets import REGRESSION
+from studies.comparison_svm import COSTS, FACTORS
 from studies.comparison_verdicts import (
     MACHINES,
     Difference,

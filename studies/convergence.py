@@ -289,13 +289,7 @@ def save(outcomes: dict[str, Any], folder: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Draw the figures from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Draw the figures from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.convergence")
     parser.add_argument("--output", type=Path, default=Path("results/convergence"))
     parser.add_argument(

@@ -97,13 +97,7 @@ def picture(outcomes: dict[str, Any]) -> Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measurement from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run the measurement from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.lemma")
     parser.add_argument("--output", type=Path, default=Path("results/lemma"))
     parser.add_argument(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from onkel.measuring.markdown import markdown
 from studies.comparison_sets import case
 
 SETS = ("ijcnn1", "cod-rna")
@@ -38,15 +39,14 @@ def page(found: dict[str, np.ndarray]) -> str:
         "Test error in % of KernelClassifier with its defaults, on one fixed split.",
         "Regenerate: `python -m studies.steadiness`.",
         "",
-        "| data | seeds | mean | standard deviation | least | most |",
-        "|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {name} | {len(of)} | {of.mean():.3f} | {of.std(ddof=1):.3f} | "
-        f"{of.min():.3f} | {of.max():.3f} |"
+    heads = ["data", "seeds", "mean", "standard deviation", "least", "most"]
+    rows = [
+        [name, str(len(of))]
+        + [f"{x:.3f}" for x in (of.mean(), of.std(ddof=1), of.min(), of.max())]
         for name, of in found.items()
     ]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *markdown(heads, rows)])
 
 
 def main(argv: Sequence[str] | None = None) -> None:

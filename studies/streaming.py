@@ -97,13 +97,7 @@ def line(name: str, record: Record) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run streams from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run streams from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.streaming")
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--systems", nargs="+", help="names; all without it")

@@ -126,13 +126,7 @@ def save(outcomes: dict[str, Any], folder: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Draw the figures from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Draw the figures from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.tradeoff")
     parser.add_argument("--output", type=Path, default=Path("results/tradeoff"))
     parser.add_argument(

@@ -10,7 +10,12 @@ from sklearn.svm import SVC
 
 import onkel
 from onkel.measuring.records import RecordFile
-from studies import comparison, comparison_cells, comparison_timing
+from studies import (
+    comparison,
+    comparison_cells,
+    comparison_svm,
+    comparison_timing,
+)
 from studies.comparison import FEW, Cell
 from studies.comparison_page import page, save
 from studies.comparison_sets import LARGE, case, prepared
@@ -107,7 +112,7 @@ def test_rows_are_scaled_by_the_training_rows_and_sparse_ones_stay_sparse() -> N
 def test_rivals_are_better_than_a_constant(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison_cells, "COSTS", (1.0, 10.0))
+    monkeypatch.setattr(comparison_svm, "COSTS", (1.0, 10.0))
     for method in ("svc-grid", "svc", "nystroem", "lightgbm"):
         record = comparison_cells.measure(name, method, 0, 30, {})
         assert record["error"] < (1.0 if name == "space_ga" else 0.45), method
@@ -166,9 +171,9 @@ def test_a_machine_that_would_not_finish_is_extrapolated(
     def climb(sizes: Any, work: Any, limit: float) -> list[Rung]:
         return [Rung(n, Timed(work(n), 0.0, n / 10)) for n in list(sizes)[:3]]
 
-    monkeypatch.setattr(comparison_cells, "climb", climb)
-    monkeypatch.setattr(comparison_cells, "FIT_ROWS", 10)
-    monkeypatch.setattr(comparison_cells, "FIRST_RUNG", 8)
+    monkeypatch.setattr(comparison_svm, "climb", climb)
+    monkeypatch.setattr(comparison_svm, "FIT_ROWS", 10)
+    monkeypatch.setattr(comparison_svm, "FIRST_RUNG", 8)
     record = comparison_cells.measure("german.numer_scale", "svc", 0, 30, {})
     assert record["fit_part"]["rows"] == ROWS * 4 // 5 // 2
     assert record["seconds"] == pytest.approx(ROWS * 4 / 5 / 10)

@@ -21,7 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.race import compilation, contestants, orders, references, report
+from onkel.race import compilation, contestants, orders, references, report, trees
 from onkel.race import race as racing
 from onkel.race.contestants import Problem, library
 from onkel.race.orders import Orders
@@ -406,15 +406,15 @@ def test_boosted_trees_learn_by_doubling(
     classes: int, sparse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("lightgbm")
-    monkeypatch.setattr(references, "KEPT_ROWS", 300)
+    monkeypatch.setattr(trees, "KEPT_ROWS", 300)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 3))
     y = X[:, 0] if classes == 0 else np.digitize(X[:, 0], [0, 1][: classes - 1])
     rows = scipy.sparse.csr_array(X) if sparse else X
-    model = references.Boosted(Problem(1000, 3, classes), seed=0)
+    model = trees.Boosted(Problem(1000, 3, classes), seed=0)
     parts = [slice(0, 400), slice(400, 1000)]
     said = np.concatenate([model.predict_then_learn(rows[p], y[p]) for p in parts])
-    assert not said[: references.FIRST_FIT].any()
+    assert not said[: trees.FIRST_FIT].any()
     late = slice(512, None)
     wrong = (said - y)[late] if classes == 0 else (said != y)[late]
     assert np.sqrt(np.mean(wrong**2.0)) < 0.5
@@ -428,7 +428,7 @@ def test_trees_of_river_learn(classes: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     y = X[:, 0] if classes == 0 else np.digitize(X[:, 0], [0, 1])
-    model = references._tree(Problem(600, 3, classes), seed=0)
+    model = trees.tree(Problem(600, 3, classes), seed=0)
     said = model.predict_then_learn(scipy.sparse.csr_array(X), y)
     off = (said - y)[300:] if classes == 0 else (said != y)[300:]
     assert np.mean(off**2.0) < (0.9 if classes == 0 else 0.35)

@@ -6,27 +6,23 @@ installed.
 
 import importlib.util
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from sklearn import config_context
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from onkel.race.contestants import Contestant, Entrant, Problem, StartList
-from onkel.race.orders import bytes_of
+from onkel.race.trees import FIRST_FIT, KEPT_ROWS, Boosted, forest, tree
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"
 BOOSTED, TREE, FOREST = "LightGBM", "River HAT", "River ARF"
 # Rows that scikit-learn's models predict, then learn, at a time: row by row the calls
 # would cost far more than the models. More of them in a long race.
 PIECE, PIECE_OF_MANY, MANY_ROWS = 32, 256, 200_000
-FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted
-KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on
 FOREST_ROWS = 10_000  # of the longest race of a forest
 MOST_FEATURES = 1000  # of River's trees, which look at each of them in turn
 INSTALL = 'pip install "onkel[rivals]"'
@@ -127,133 +123,6 @@ class Linear:
         return len(pickle.dumps((self._model, self._sampler)))
 
 
-class Boosted:
-    """LightGBM, which cannot learn online: fitted anew when the rows have doubled.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    seed
-        Of the trees.
-    """
-
-    size = updates = None
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        import lightgbm
-
-        self._lightgbm = lightgbm
-        objective = {0: "regression", 2: "binary"}.get(problem.classes, "multiclass")
-        self._parameters: dict[str, Any] = {
-            "objective": objective,
-            "seed": seed,
-            "num_threads": 1,
-            "verbosity": -1,
-        }
-        if objective == "multiclass":
-            self._parameters["num_class"] = problem.classes
-        self._is_regression = problem.is_regression
-        self._model: Any = None
-        self._seen, self._next_fit = 0, FIRST_FIT
-        self._kept: deque[tuple[Any, np.ndarray]] = deque()
-
-    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Learn rows; return what the trees of the last fit predicted for them."""
-        if scipy.sparse.issparse(X):
-            X = scipy.sparse.csr_matrix(X)  # the only kind that it knows
-        predicted, start = np.zeros_like(y), 0
-        while start < len(y):
-            rows = slice(start, min(len(y), start + self._next_fit - self._seen))
-            if self._model is not None:
-                predicted[rows] = self._predict(X[rows])
-            self._keep(X[rows], y[rows])
-            self._seen += rows.stop - start
-            start = rows.stop
-            if self._seen == self._next_fit:
-                self._fit()
-                self._next_fit *= 2
-        return predicted
-
-    def _predict(self, X: Any) -> np.ndarray:
-        scores = np.asarray(self._model.predict(X))
-        if self._is_regression:
-            return scores
-        return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.5).astype(int)
-
-    def _keep(self, X: Any, y: np.ndarray) -> None:
-        self._kept.append((X, y))
-        rows = sum(len(y) for _, y in self._kept)
-        per_row = sum(bytes_of(X) for X, _ in self._kept) / rows
-        most = min(KEPT_ROWS, int(KEPT_BYTES / max(per_row, 1)))
-        while rows > most:
-            X, y = self._kept.popleft()
-            spare = rows - most
-            if spare < len(y):
-                self._kept.appendleft((X[spare:].copy(), y[spare:]))
-            rows -= min(spare, len(y))
-
-    def _fit(self) -> None:
-        stack = scipy.sparse.vstack if scipy.sparse.issparse(self._kept[0][0]) else None
-        X = (stack or np.vstack)([X for X, _ in self._kept])
-        y = np.concatenate([y for _, y in self._kept])
-        rows = self._lightgbm.Dataset(X, y, params=self._parameters)
-        self._model = self._lightgbm.train(self._parameters, rows)
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the trees, and of the rows that are kept for the next fit."""
-        rows = sum(bytes_of(X) + y.nbytes for X, y in self._kept)
-        return rows + len(pickle.dumps(self._model))
-
-
-def _named(X: Any) -> Iterator[dict[int, float]]:
-    """Rows as River takes them."""
-    if scipy.sparse.issparse(X):
-        X = X.toarray()
-    for row in X.tolist():
-        yield dict(enumerate(row))
-
-
-class Trees:
-    """A model of River, row by row."""
-
-    size = updates = None
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Learn rows; return what was predicted for each before its own update."""
-        predicted = np.zeros_like(y)
-        for i, (row, label) in enumerate(zip(_named(X), y.tolist(), strict=True)):
-            # None from a classifier that has seen nothing
-            predicted[i] = self._model.predict_one(row) or 0
-            self._model.learn_one(row, label)
-        return predicted
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the trees."""
-        return len(pickle.dumps(self._model))
-
-
-def _tree(problem: Problem, seed: int) -> Trees:
-    from river import tree
-
-    if problem.is_regression:
-        return Trees(tree.HoeffdingAdaptiveTreeRegressor(seed=seed))
-    return Trees(tree.HoeffdingAdaptiveTreeClassifier(seed=seed))
-
-
-def _forest(problem: Problem, seed: int) -> Trees:
-    from river import forest
-
-    if problem.is_regression:
-        return Trees(forest.ARFRegressor(seed=seed))
-    return Trees(forest.ARFClassifier(seed=seed))
-
-
 class Installable(NamedTuple):
     """A reference of a package that need not be installed."""
 
@@ -317,13 +186,13 @@ def references(problem: Problem, budget: int, gamma: float) -> StartList:
         f"100 trees, fitted anew on the last {KEPT_ROWS:,} rows whenever the rows "
         f"have doubled, first after {FIRST_FIT}"
     )
-    tree = f"tree.HoeffdingAdaptiveTree{problem.task}()"
-    forest = f"forest.ARF{problem.task}(), ten trees"
+    hoeffding = f"tree.HoeffdingAdaptiveTree{problem.task}()"
+    adaptive = f"forest.ARF{problem.task}(), ten trees"
     entrants, left_out = _always_there(problem, budget, gamma), {}
     for one in (
         Installable(BOOSTED, "lightgbm", fitted_anew, Boosted),
-        Installable(TREE, "river", tree, _tree),
-        Installable(FOREST, "river", forest, _forest),
+        Installable(TREE, "river", hoeffding, tree),
+        Installable(FOREST, "river", adaptive, forest),
     ):
         if (reason := one.why_not(problem)) is not None:
             left_out[one.name] = reason

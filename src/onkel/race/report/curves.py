@@ -6,20 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from onkel.race.outcome import Outcome, Result
+from onkel.race.report import looks
 from onkel.race.report.labels import spread
-from onkel.race.report.looks import (
-    GREY,
-    INK,
-    Look,
-    blank,
-    bottom_of,
-    counted,
-    error_axis,
-    looks,
-    note_far,
-    short_error,
-    top_of,
-)
 from onkel.race.report.words import measure
 
 LABEL_GAP = 0.037  # between two labels of curves, as a part of the height
@@ -79,7 +67,7 @@ def _curves(outcome: Outcome, result: Result) -> tuple[np.ndarray, np.ndarray]:
 
 def curve_picture(outcome: Outcome) -> Figure:
     """Draw errors over the rows, and over several runs their range."""
-    figure, axes = blank((0.1, 0.1, 0.65, 0.82))
+    figure, axes = looks.blank((0.1, 0.1, 0.65, 0.82))
     window = window_of(outcome)
     over = (
         "all rows so far"
@@ -87,27 +75,29 @@ def curve_picture(outcome: Outcome) -> Figure:
         else f"last {int(outcome.marks[min(window, len(outcome.marks)) - 1]):,} rows"
     )
     axes.set(xlabel="rows seen", ylabel=f"{measure(outcome)}, {over}")
-    axes.xaxis.set_major_formatter(FuncFormatter(counted))
+    axes.xaxis.set_major_formatter(FuncFormatter(looks.counted))
     axes.set_xlim(0, outcome.problem.rows)
     if not outcome.ranked:
         return figure
     curves = {result.name: _curves(outcome, result) for result in outcome.ranked}
     ends = {name: float(rate[:, -1].mean()) for name, (_, rate) in curves.items()}
-    top = top_of(np.array(list(ends.values())))
+    top = looks.top_of(np.array(list(ends.values())))
     best = [rate.mean(axis=0) for name, (_, rate) in curves.items() if ends[name] < top]
     low = min(float(rate.min()) for rate in best)
-    axes.set_ylim(bottom_of(low, top), top)
-    error_axis(axes, outcome)
-    chosen = looks(outcome)
+    axes.set_ylim(looks.bottom_of(low, top), top)
+    looks.error_axis(axes, outcome)
+    chosen = looks.by_name(outcome)
     for result in reversed(outcome.ranked):
         _draw(axes, result, chosen[result.name], *curves[result.name])
-    note_far(axes, outcome, [(name, end) for name, end in ends.items() if end > top])
+    looks.note_far(
+        axes, outcome, [(name, end) for name, end in ends.items() if end > top]
+    )
     _name_ends(axes, outcome, {name: end for name, end in ends.items() if end <= top})
     return figure
 
 
 def _draw(
-    axes: Axes, result: Result, look: Look, seen: np.ndarray, rate: np.ndarray
+    axes: Axes, result: Result, look: looks.Look, seen: np.ndarray, rate: np.ndarray
 ) -> None:
     """Draw a curve, and the range of its runs if it is one of the best."""
     axes.plot(
@@ -137,7 +127,7 @@ def _name_ends(axes: Axes, outcome: Outcome, ends: dict[str, float]) -> None:
     heights = spread(np.array([ends[name] for name in inside]), gap)
     heights += max(0.0, bottom - heights[0])
     beside = axes.get_yaxis_transform()  # x in parts of the width, y in data
-    chosen = looks(outcome)
+    chosen = looks.by_name(outcome)
     for name, height in zip(inside, heights, strict=True):
         look = chosen[name]
         axes.plot(
@@ -151,10 +141,10 @@ def _name_ends(axes: Axes, outcome: Outcome, ends: dict[str, float]) -> None:
         axes.text(
             1.06,
             height,
-            f"{name}  {short_error(outcome, ends[name])}",
+            f"{name}  {looks.short_error(outcome, ends[name])}",
             transform=beside,
             verticalalignment="center",
             fontsize=9 if look.is_best else 8,
             fontweight="bold" if look.place == 0 else "normal",
-            color=INK if look.is_best else GREY,
+            color=looks.INK if look.is_best else looks.GREY,
         )

@@ -7,10 +7,10 @@ import onkel
 from onkel.measuring.markdown import literal, markdown
 from onkel.race.outcome import Outcome
 from onkel.race.predictions import slug
+from onkel.race.report import words
 from onkel.race.report.numbers import numbers
 from onkel.race.report.page import page
 from onkel.race.report.pictures import pictures
-from onkel.race.report.words import caption, cells, heads, method, unplaced, warnings
 
 DPI = 130  # of the pictures that are files
 
@@ -23,10 +23,12 @@ def written(outcome: Outcome, command: str) -> str:
         # a name may have several lines, which are to stay within the block
         *(f"    {line}" for line in command.splitlines()),
         "",
-        *(literal(f"{caption(outcome)} {method(outcome)}"), ""),
-        *(f"**Note**: {literal(said)}.\n" for said in warnings(outcome)),
-        *markdown(heads(outcome), [[*map(literal, row)] for row in cells(outcome)]),
-        *(f"{literal(line)}  " for line in unplaced(outcome)),
+        *(literal(f"{words.caption(outcome)} {words.method(outcome)}"), ""),
+        *(f"**Note**: {literal(said)}.\n" for said in words.warnings(outcome)),
+        *markdown(
+            words.heads(outcome), [[*map(literal, row)] for row in words.cells(outcome)]
+        ),
+        *(f"{literal(line)}  " for line in words.unplaced(outcome)),
         *("", "{processor}, {cores} cores, {platform}.".format(**outcome.machine), ""),
         *(f"![{kind}]({name}-{kind}.png)" for kind in ("time", "size", "curves")),
     ]

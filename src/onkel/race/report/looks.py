@@ -40,8 +40,8 @@ class Look(NamedTuple):
     place: int  # from 0
 
 
-def looks(outcome: Outcome) -> dict[str, Look]:
-    """Colour and marker by name, the same in all pictures."""
+def by_name(outcome: Outcome) -> dict[str, Look]:
+    """How everyone who has a place is drawn, the same in all pictures."""
     styles = zip(COLOURS, MARKERS, strict=True)
     ranked = outcome.ranked
     chosen: dict[str, Look] = {}

@@ -13,18 +13,10 @@ from matplotlib.figure import Figure
 
 from onkel.race.bandwidth import CHOOSERS, ROWS
 from onkel.race.outcome import Outcome, Result
+from onkel.race.report import words
 from onkel.race.report.looks import COLOURS, FAINT, GREY, INK
 from onkel.race.report.pictures import Pictures
 from onkel.race.report.prices import microseconds, priced
-from onkel.race.report.words import (
-    caption,
-    measure,
-    method,
-    warnings,
-    with_spread,
-    without_looking,
-    written_number,
-)
 
 # The colours of the pictures where the page is dark; black on black is not seen.
 DARK_COLOURS = (
@@ -44,7 +36,7 @@ def _variables(values: Iterable[str]) -> str:
     return " ".join(f"--c{number}: {value};" for number, value in enumerate(values))
 
 
-def svg(figure: Figure, name: str, words: str) -> str:
+def svg(figure: Figure, name: str, description: str) -> str:
     """Return a figure as SVG to be put into a page.
 
     Parameters
@@ -53,7 +45,7 @@ def svg(figure: Figure, name: str, words: str) -> str:
         To be drawn.
     name
         Prefix of all identifiers, of which there must be no two alike in a page.
-    words
+    description
         What is to be seen, for those who do not.
     """
     buffer = io.StringIO()
@@ -71,7 +63,7 @@ def svg(figure: Figure, name: str, words: str) -> str:
     themed |= {colour: f"c{number}" for number, colour in enumerate(COLOURS)}
     for colour, variable in themed.items():
         drawn = drawn.replace(colour, f"var(--{variable})")
-    label = f'<svg role="img" aria-label="{escape(words)}"'
+    label = f'<svg role="img" aria-label="{escape(description)}"'
     return drawn.replace("<svg", label, 1)
 
 
@@ -93,11 +85,11 @@ def _row(outcome: Outcome, place: int | None, result: Result) -> str:
     cells = [
         _cell("-" if place is None else str(place), place),
         _cell(result.name, result.name, "name"),
-        _cell(with_spread(outcome.problem, result), result.error),
-        _cell(written_number(result.rows_per_second), result.rows_per_second),
-        _cell("grows: " * result.grows + written_number(result.size), result.size),
-        _cell(written_number(memory, 1 if memory and memory < 10 else 0), memory),
-        _cell(written_number(result.updates), result.updates),
+        _cell(words.with_spread(outcome.problem, result), result.error),
+        _cell(words.number(result.rows_per_second), result.rows_per_second),
+        _cell("grows: " * result.grows + words.number(result.size), result.size),
+        _cell(words.number(memory, 1 if memory and memory < 10 else 0), memory),
+        _cell(words.number(result.updates), result.updates),
     ]
     return f'<tr class="{kind}">' + "".join(cells) + "</tr>"
 
@@ -106,7 +98,7 @@ def _table(outcome: Outcome) -> str:
     heads = {
         "place": "",
         "system": "name",
-        measure(outcome): "",
+        words.measure(outcome): "",
         "rows/s": "",
         "model size": "",
         "memory, KB": "",
@@ -141,18 +133,20 @@ def _cards(outcome: Outcome) -> str:
         )
 
     problem = outcome.problem
-    cards = [card("Errs least", ranked[0].name, with_spread(problem, ranked[0]))]
+    cards = [card("Errs least", ranked[0].name, words.with_spread(problem, ranked[0]))]
     on_budget = [r for r in ranked if not r.is_reference and not r.grows]
     if on_budget and on_budget[0] is not ranked[0]:
         best = on_budget[0]
         cards.append(
-            card("Errs least on the budget", best.name, with_spread(problem, best))
+            card(
+                "Errs least on the budget", best.name, words.with_spread(problem, best)
+            )
         )
     timed = priced(outcome, microseconds)
     if timed.results:
         names = [timed.results[i].name for i in timed.front]
         cards.append(card("Nobody is both faster and better", ", ".join(names), ""))
-    cards.append(card("Without looking at a row", *without_looking(outcome)))
+    cards.append(card("Without looking at a row", *words.without_looking(outcome)))
     return f'<div class="cards">{"".join(cards)}</div>'
 
 
@@ -212,9 +206,9 @@ def _figures(number: int, runs: int, drawn: Pictures) -> str:
     }
     return "".join(
         f'<h2>{title}</h2><figure id="{name}-{number}"><div class="scroll">'
-        f"{svg(figure, f'{name}{number}', words)}</div>"
+        f"{svg(figure, f'{name}{number}', described)}</div>"
         f"<figcaption>{escape(text)}</figcaption></figure>"
-        for name, (figure, words) in drawn.items()
+        for name, (figure, described) in drawn.items()
         for title, text in [texts[name]]
     )
 
@@ -250,11 +244,12 @@ def _details(outcome: Outcome) -> list[str]:
 def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> str:
     parts = [
         f"<section><h1>Race on {escape(outcome.name)}</h1>",
-        f'<p class="lead">{escape(caption(outcome))}</p>',
-        *(f"<p><b>Note</b>: {escape(said)}.</p>" for said in warnings(outcome)),
+        f'<p class="lead">{escape(words.caption(outcome))}</p>',
+        *(f"<p><b>Note</b>: {escape(said)}.</p>" for said in words.warnings(outcome)),
         _cards(outcome),
         _table(outcome),
-        f'<p class="small">{escape(method(outcome))} A click on a heading sorts.</p>',
+        f'<p class="small">{escape(words.method(outcome))} '
+        "A click on a heading sorts.</p>",
     ]
     if stopped := _stopped(outcome):
         parts.append("<h2>Started, but without a place</h2>" + _list(stopped))

@@ -8,19 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from onkel.race.outcome import Outcome, Result
+from onkel.race.report import looks
 from onkel.race.report.labels import name_points
-from onkel.race.report.looks import (
-    GREY,
-    INK,
-    Look,
-    blank,
-    bottom_of,
-    counted,
-    error_axis,
-    looks,
-    note_far,
-    top_of,
-)
 from onkel.race.report.prices import Priced, priced
 from onkel.race.report.words import measure
 
@@ -29,23 +18,27 @@ def scatter(
     outcome: Outcome, cost: Callable[[Result], float | None], label: str
 ) -> Figure:
     """Draw errors against a cost."""
-    figure, axes = blank((0.1, 0.13, 0.79, 0.79))
+    figure, axes = looks.blank((0.1, 0.13, 0.79, 0.79))
     axes.set(xscale="log", xlabel=label, ylabel=measure(outcome))
     points = priced(outcome, cost)
     if not points.results:
         return figure
     _, costs, errors = points
-    near = errors <= top_of(errors)
+    near = errors <= looks.top_of(errors)
     _scale(axes, costs[near], errors)
     line = _front_line(points, near, axes.get_xlim()[1])
-    axes.plot(*line.T, color=INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=1.5)
-    chosen, inside = looks(outcome), np.flatnonzero(near)
+    axes.plot(
+        *line.T, color=looks.INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=1.5
+    )
+    chosen, inside = looks.by_name(outcome), np.flatnonzero(near)
     names = [result.name for result in points.results]
     for i in inside[::-1]:
         is_reference = points.results[i].is_reference
         _mark(axes, costs[i], errors[i], chosen[names[i]], is_reference)
-    error_axis(axes, outcome)
-    note_far(axes, outcome, [(names[i], errors[i]) for i in np.flatnonzero(~near)])
+    looks.error_axis(axes, outcome)
+    looks.note_far(
+        axes, outcome, [(names[i], errors[i]) for i in np.flatnonzero(~near)]
+    )
     where = np.stack([costs[inside], errors[inside]], axis=1)
     drawn = [names[i] for i in inside]
     name_points(axes, where, drawn, [chosen[name] for name in drawn], line)
@@ -54,14 +47,14 @@ def scatter(
         0.012,
         "dashed: nobody errs less at that price; hollow: not of the library",
         fontsize=8,
-        color=GREY,
+        color=looks.GREY,
     )
     return figure
 
 
 def _scale(axes: Axes, costs: np.ndarray, errors: np.ndarray) -> None:
-    top = top_of(errors)
-    axes.set_ylim(bottom_of(errors.min(), top), top)
+    top = looks.top_of(errors)
+    axes.set_ylim(looks.bottom_of(errors.min(), top), top)
     cheap, dear = costs.min(), costs.max()
     margin = max(dear / cheap, 4.0) ** 0.06
     axes.set_xlim(cheap / margin, dear * margin)
@@ -69,7 +62,7 @@ def _scale(axes: Axes, costs: np.ndarray, errors: np.ndarray) -> None:
     between = (1.0,) if dear / cheap > 300 else (1.0, 2.0, 5.0)
     axes.xaxis.set_major_locator(LogLocator(subs=between))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(counted))
+    axes.xaxis.set_major_formatter(FuncFormatter(looks.counted))
 
 
 def _front_line(points: Priced, near: np.ndarray, end: float) -> np.ndarray:
@@ -82,7 +75,7 @@ def _front_line(points: Priced, near: np.ndarray, end: float) -> np.ndarray:
 
 
 def _mark(
-    axes: Axes, cost: float, error: float, look: Look, is_reference: bool
+    axes: Axes, cost: float, error: float, look: looks.Look, is_reference: bool
 ) -> None:
     axes.plot(
         cost,

@@ -17,16 +17,7 @@ from rich.table import Table
 
 from onkel.race.contestants import Problem
 from onkel.race.outcome import Outcome, Result
-from onkel.race.report.words import (
-    caption,
-    cells,
-    heads,
-    method,
-    unplaced,
-    warnings,
-    with_spread,
-    written_number,
-)
+from onkel.race.report import words
 
 
 @contextmanager
@@ -51,14 +42,14 @@ def table(outcome: Outcome) -> Table:
     """Lay out the leaderboard for the screen."""
     drawn = Table(
         title=f"[bold]{escape(outcome.name)}",
-        caption=escape(f"{caption(outcome)} {method(outcome)}"),
+        caption=escape(f"{words.caption(outcome)} {words.method(outcome)}"),
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
-    for title in heads(outcome):
+    for title in words.heads(outcome):
         side = "left" if title == "system" else "right"
         drawn.add_column(title, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    lines = zip(outcome.results, cells(outcome), strict=True)
+    lines = zip(outcome.results, words.cells(outcome), strict=True)
     for place, (result, row) in enumerate(lines, 1):
         dim = result.is_reference or not result.is_ranked
         style = "bold green" if place == 1 else "dim" if dim else ""
@@ -71,14 +62,16 @@ def show(outcome: Outcome, console: Console | None = None) -> None:
     console = console or Console()
     console.print()
     console.print(table(outcome))
-    for line in unplaced(outcome):
+    for line in words.unplaced(outcome):
         console.print(escape(line))
-    for line in warnings(outcome):
+    for line in words.warnings(outcome):
         console.print(f"[yellow]Note: {escape(line)}.")
 
 
 def line(problem: Problem, result: Result) -> str:
     """How one contestant did, as soon as it is known."""
-    speed = f"{written_number(result.rows_per_second):>10} rows/s"
+    speed = f"{words.number(result.rows_per_second):>10} rows/s"
     stopped = "" if result.stopped is None else f"  {result.stopped}"
-    return f"{result.name:<18} {with_spread(problem, result):>18} {speed}{stopped}"
+    return (
+        f"{result.name:<18} {words.with_spread(problem, result):>18} {speed}{stopped}"
+    )

@@ -24,7 +24,7 @@ def decimals(value: float, count: int) -> int:
     return max(0, count - 1 - int(np.floor(np.log10(abs(value) or 1.0))))
 
 
-def written_number(value: float | None, digits: int = 0) -> str:
+def number(value: float | None, digits: int = 0) -> str:
     """Write a number, or "-" for what is not known."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
@@ -148,10 +148,10 @@ def cells(outcome: Outcome) -> list[list[str]]:
             str(place) if place <= ranked else "-",
             result.name,
             with_spread(outcome.problem, result),
-            written_number(result.rows_per_second),
-            written_number(result.size),
-            written_number(None if result.memory is None else result.memory / 1024),
-            written_number(result.updates),
+            number(result.rows_per_second),
+            number(result.size),
+            number(None if result.memory is None else result.memory / 1024),
+            number(result.updates),
         ]
         for place, result in enumerate(outcome.results, 1)
     ]
