@@ -28,16 +28,16 @@ def measure(budget: int, threads: int, seed: int) -> dict[str, Any]:
     """Fit with a budget; error, seconds and memory."""
     from onkel import KernelClassifier
 
-    task = case(SET, seed)
+    data = case(SET, seed)
     # Compiled code is ready before the clock runs.
-    warm = np.random.default_rng(0).choice(len(task.y), 2000, replace=False)
+    warm = np.random.default_rng(0).choice(len(data.y), 2000, replace=False)
     model = KernelClassifier(budget=50, n_jobs=threads, random_state=seed)
-    model.fit(task.X[warm], task.y[warm])
+    model.fit(data.X[warm], data.y[warm])
     model = KernelClassifier(budget=budget, n_jobs=threads, random_state=seed)
     begun = time.perf_counter()
-    model.fit(task.X, task.y)
+    model.fit(data.X, data.y)
     fitted = time.perf_counter()
-    wrong = model.predict(task.X_test) != task.y_test
+    wrong = model.predict(data.X_test) != data.y_test
     return {
         "budget": budget,
         "seconds": fitted - begun,
@@ -48,7 +48,7 @@ def measure(budget: int, threads: int, seed: int) -> dict[str, Any]:
         "C": float(model.C_),
         "memory": peak() / 2**30,
         "threads": threads,
-        "rows": len(task.y),
+        "rows": len(data.y),
     }
 
 
@@ -110,8 +110,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for budget in map(int, given.budgets.split(",")):
         spawned = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-            task = pool.submit(measure, budget, given.threads, given.seed)
-            results.append(task.result())
+            measured = pool.submit(measure, budget, given.threads, given.seed)
+            results.append(measured.result())
         print(results[-1], flush=True)
     (given.docs / "budgets.json").write_text(json.dumps(results, indent=1) + "\n")
     (given.docs / "budgets.md").write_text(page(results))

@@ -47,52 +47,52 @@ RESAMPLES = 1000  # of the standard error of a root mean squared error
 # ---- the methods -----------------------------------------------------------------
 
 
-def _simple(model: Any, task: Case) -> Fitted:
-    done = timed(lambda: model.fit(task.X, task.y))
+def _simple(model: Any, data: Case) -> Fitted:
+    done = timed(lambda: model.fit(data.X, data.y))
     return Fitted(model, done.cpu, done.wall, {})
 
 
-def nystroem(task: Case, seed: int, budget: int) -> Fitted:
+def nystroem(data: Case, seed: int, budget: int) -> Fitted:
     """Nystrom features as many as the budget, and a linear model."""
-    linear = Ridge() if task.is_regression else LinearSVC(random_state=seed)
+    linear = Ridge() if data.is_regression else LinearSVC(random_state=seed)
     features = Nystroem(n_components=budget, random_state=seed)
     with warnings.catch_warnings():
         # Its default is 1,000 iterations, and this is about defaults.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        done = _simple(make_pipeline(features, linear), task)
+        done = _simple(make_pipeline(features, linear), data)
     return done._replace(facts=done.facts | {"model_size": budget})
 
 
-def lightgbm(task: Case) -> Fitted:
+def lightgbm(data: Case) -> Fitted:
     """Boosted trees with the defaults; the model's size is in leaves."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
-    kind = LGBMRegressor if task.is_regression else LGBMClassifier
-    done = _simple(kind(verbose=-1, n_jobs=1), task)
+    kind = LGBMRegressor if data.is_regression else LGBMClassifier
+    done = _simple(kind(verbose=-1, n_jobs=1), data)
     leaves = int((done.model.booster_.trees_to_dataframe().left_child.isna()).sum())
     return done._replace(facts=done.facts | {"model_size": leaves})
 
 
-def first_of_each(task: Case, rows: int) -> np.ndarray:
+def first_of_each(data: Case, rows: int) -> np.ndarray:
     """About so many rows, and some of every class."""
-    if task.is_regression:
-        return np.arange(min(rows, len(task.y)))
-    classes = np.unique(task.y)
+    if data.is_regression:
+        return np.arange(min(rows, len(data.y)))
+    classes = np.unique(data.y)
     few = rows // len(classes)
-    return np.concatenate([np.flatnonzero(task.y == label)[:few] for label in classes])
+    return np.concatenate([np.flatnonzero(data.y == label)[:few] for label in classes])
 
 
-def onkel(task: Case, seed: int, budget: int | str) -> Fitted:
+def onkel(data: Case, seed: int, budget: int | str) -> Fitted:
     """Fit ours on the rows as they are, compiled before."""
     import onkel
 
     kind: Any = getattr(
-        onkel, "KernelRegressor" if task.is_regression else "KernelClassifier"
+        onkel, "KernelRegressor" if data.is_regression else "KernelClassifier"
     )
-    few = first_of_each(task, WARM_UP_ROWS)
-    warm = kind(budget=budget, random_state=seed).fit(task.X[few], task.y[few])
-    warm.predict(task.X[few])
-    done = _simple(kind(budget=budget, random_state=seed), task)
+    few = first_of_each(data, WARM_UP_ROWS)
+    warm = kind(budget=budget, random_state=seed).fit(data.X[few], data.y[few])
+    warm.predict(data.X[few])
+    done = _simple(kind(budget=budget, random_state=seed), data)
     names = {"gamma_": "gamma", "C_": "C", "held_out_score_": "held_out_score"}
     values = {names[name]: getattr(done.model, name, None) for name in names}
     facts = {
@@ -134,18 +134,18 @@ def calibration_error(confidence: np.ndarray, is_right: np.ndarray) -> float:
     return float(np.abs(gaps).sum() / len(confidence))
 
 
-def scores(task: Case, predicted: np.ndarray) -> dict[str, Any]:
+def scores(data: Case, predicted: np.ndarray) -> dict[str, Any]:
     """Error on the test rows, and its standard error.
 
     Mistakes, or the root mean squared error in standard deviations of the targets.
     """
-    rows = len(task.y_test)
-    if not task.is_regression:
-        error = float(np.mean(predicted != task.y_test))
+    rows = len(data.y_test)
+    if not data.is_regression:
+        error = float(np.mean(predicted != data.y_test))
         spread = float(np.sqrt(error * (1 - error) / rows))
         return {"error": error, "standard_error": spread, "test_rows": rows}
-    squares = np.square(predicted - task.y_test)
-    rmse, unit = float(np.sqrt(squares.mean())), float(task.y_test.std())
+    squares = np.square(predicted - data.y_test)
+    rmse, unit = float(np.sqrt(squares.mean())), float(data.y_test.std())
     rng = np.random.default_rng(0)
     again = [
         np.sqrt(squares[rng.integers(rows, size=rows)].mean()) for _ in range(RESAMPLES)
@@ -153,7 +153,7 @@ def scores(task: Case, predicted: np.ndarray) -> dict[str, Any]:
     return {
         "error": rmse / unit,
         "standard_error": float(np.std(again)) / unit,
-        "rmse": rmse * task.unit,
+        "rmse": rmse * data.unit,
         "test_rows": rows,
     }
 
@@ -164,22 +164,22 @@ def _fitted(
     raw = case(name, seed)
     if method in OURS:
         return raw, onkel(raw, seed, budget if method == "onkel" else "auto")
-    task = prepared(raw)
+    data = prepared(raw)
     if method == "nystroem":
-        return task, nystroem(task, seed, budget)
+        return data, nystroem(data, seed, budget)
     if method == "lightgbm":
-        return task, lightgbm(task)
+        return data, lightgbm(data)
     if method == "svc":
-        return task, fit_within(task, seed, LIMIT)
-    choice = choose(task, seed, LIMIT)
+        return data, fit_within(data, seed, LIMIT)
+    choice = choose(data, seed, LIMIT)
     facts = choice.facts | {"parameters": choice.model}
-    if task.is_fixed and (same := _same_fit(records, name, choice.model)):
+    if data.is_fixed and (same := _same_fit(records, name, choice.model)):
         of_seed = same.get("fit_of_seed", same["seed"])
         again = Fitted(None, same["fit_seconds"], same["fit_wall"], {})
-        return task, same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
-    fit = fit_within(task, seed, LIMIT, **choice.model)
+        return data, same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
+    fit = fit_within(data, seed, LIMIT, **choice.model)
     together = _sum(choice, fit)
-    return task, Fitted(fit.model, **together, facts=facts | fit.facts)
+    return data, Fitted(fit.model, **together, facts=facts | fit.facts)
 
 
 def _sum(search: Fitted, fit: Fitted) -> dict[str, Any]:
@@ -202,25 +202,25 @@ def measure(
         Of other cells: a fit that is the same for another seed is not repeated.
     """
     said = {"set": name, "method": method, "seed": seed, "budget": budget}
-    task, fitted = _fitted(name, method, seed, budget, records)
+    data, fitted = _fitted(name, method, seed, budget, records)
     if isinstance(fitted, dict):
         return fitted | said
     model = fitted.model
-    answer = timed(lambda: model.predict(task.X_test))
+    answer = timed(lambda: model.predict(data.X_test))
     facts = {
         "seconds": fitted.seconds,
         "wall": fitted.wall,
-        "train_rows": len(task.y),
+        "train_rows": len(data.y),
         "predict_seconds": answer.cpu,
         "predict_wall": answer.wall,
     }
     if method in ("svc", "svc-grid"):
         facts["model_size"] = len(model.support_)
-    if method in OURS and not task.is_regression:
-        facts["calibration_error"] = _calibration(model, task, answer)
+    if method in OURS and not data.is_regression:
+        facts["calibration_error"] = _calibration(model, data, answer)
     return {
         **said,
-        **scores(task, answer.value),
+        **scores(data, answer.value),
         **facts,
         **fitted.facts,
         "memory": peak(children=True),
@@ -229,11 +229,11 @@ def measure(
     }
 
 
-def _calibration(model: Any, task: Case, answer: Timed) -> float:
-    chances = model.predict_proba(task.X_test)
+def _calibration(model: Any, data: Case, answer: Timed) -> float:
+    chances = model.predict_proba(data.X_test)
     columns = np.searchsorted(model.classes_, answer.value)
     confidence = chances[np.arange(len(columns)), columns]
-    return calibration_error(confidence, answer.value == task.y_test)
+    return calibration_error(confidence, answer.value == data.y_test)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

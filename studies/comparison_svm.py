@@ -40,9 +40,9 @@ class Fitted(NamedTuple):
     facts: dict[str, Any]
 
 
-def support_vector_machine(task: Case, **parameters: Any) -> Any:
+def support_vector_machine(data: Case, **parameters: Any) -> Any:
     """Make scikit-learn's, for the kind of targets."""
-    return (SVR if task.is_regression else SVC)(cache_size=CACHE_MB, **parameters)
+    return (SVR if data.is_regression else SVC)(cache_size=CACHE_MB, **parameters)
 
 
 def gammas(X: Any) -> list[float]:
@@ -53,31 +53,31 @@ def gammas(X: Any) -> list[float]:
     return [factor / scale for factor in FACTORS]
 
 
-def _drawn(task: Case, rows: int, seed: int) -> Case:
+def _drawn(data: Case, rows: int, seed: int) -> Case:
     """Draw rows to learn, all classes in proportion."""
-    if rows >= len(task.y):
-        return task
-    labels = None if task.is_regression else task.y
+    if rows >= len(data.y):
+        return data
+    labels = None if data.is_regression else data.y
     index, _ = train_test_split(
-        np.arange(len(task.y)), train_size=rows, random_state=seed, stratify=labels
+        np.arange(len(data.y)), train_size=rows, random_state=seed, stratify=labels
     )
-    return task._replace(X=task.X[index], y=task.y[index])
+    return data._replace(X=data.X[index], y=data.y[index])
 
 
-def searched(task: Case, rows: int, seed: int) -> dict[str, float]:
+def searched(data: Case, rows: int, seed: int) -> dict[str, float]:
     """C and gamma with the best cross-validated score on so many rows."""
     # From all rows, so that searches on different ones can agree.
-    grid = {"C": list(COSTS), "gamma": gammas(task.X)}
-    task = _drawn(task, rows, seed)
-    folds = KFold if task.is_regression else StratifiedKFold
+    grid = {"C": list(COSTS), "gamma": gammas(data.X)}
+    data = _drawn(data, rows, seed)
+    folds = KFold if data.is_regression else StratifiedKFold
     search = GridSearchCV(
-        support_vector_machine(task),
+        support_vector_machine(data),
         grid,
-        scoring="neg_mean_squared_error" if task.is_regression else "accuracy",
+        scoring="neg_mean_squared_error" if data.is_regression else "accuracy",
         cv=folds(FOLDS, shuffle=True, random_state=seed),
         refit=False,
     )
-    search.fit(task.X, task.y)
+    search.fit(data.X, data.y)
     return {name: float(value) for name, value in search.best_params_.items()}
 
 
@@ -91,18 +91,18 @@ def _told(rungs: Sequence[Rung], rows: int) -> dict[str, Any]:
     }
 
 
-def choose(task: Case, seed: int, limit: float) -> Fitted:
+def choose(data: Case, seed: int, limit: float) -> Fitted:
     """Search the grid on a tenth of the rows; `model` is the parameters."""
-    rows = min(len(task.y), max(LEAST_SEARCHED, round(SEARCHED * len(task.y))))
+    rows = min(len(data.y), max(LEAST_SEARCHED, round(SEARCHED * len(data.y))))
     done = None
     if rows <= SEARCH_ROWS:
-        done = limited(lambda: searched(task, rows, seed), limit)
+        done = limited(lambda: searched(data, rows, seed), limit)
     if done is not None:
         facts = {"search_seconds": done.cpu, "search_rows": rows}
         return Fitted(done.value, done.cpu, done.wall, facts)
     rungs = climb(
         (size for size in SEARCH_RUNGS if size < rows),
-        lambda size: searched(task, size, seed),
+        lambda size: searched(data, size, seed),
         limit,
     )
     seconds = extrapolated(rungs, rows)
@@ -110,12 +110,12 @@ def choose(task: Case, seed: int, limit: float) -> Fitted:
     return Fitted(rungs[-1].work.value, seconds, None, told)
 
 
-def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Fitted:
+def fit_within(data: Case, seed: int, limit: float, **parameters: Any) -> Fitted:
     """Fit all rows, or as many as can be within the limit."""
-    rows, done = len(task.y), None
+    rows, done = len(data.y), None
     if rows <= FIT_ROWS:
-        model = support_vector_machine(task, **parameters)
-        done = limited(lambda: model.fit(task.X, task.y), limit)
+        model = support_vector_machine(data, **parameters)
+        done = limited(lambda: model.fit(data.X, data.y), limit)
     if done is not None:
         facts = {"fit_seconds": done.cpu, "fit_wall": done.wall}
         return Fitted(done.value, done.cpu, done.wall, facts)
@@ -123,8 +123,8 @@ def fit_within(task: Case, seed: int, limit: float, **parameters: Any) -> Fitted
 
     def fit(size: int) -> Any:
         index = order[:size]
-        model = support_vector_machine(task, **parameters)
-        return model.fit(task.X[index], task.y[index])
+        model = support_vector_machine(data, **parameters)
+        return model.fit(data.X[index], data.y[index])
 
     parts = [FIRST_RUNG // 2**step for step in range(FIRST_RUNG.bit_length())]
     rungs = climb((rows // part for part in parts), fit, limit)

@@ -19,7 +19,7 @@ LINEAR, CONSTANT = "linear SGD", "constant"
 COLOURS = ("#117733", "#CC6677", "#777777")
 
 
-class Course(NamedTuple):
+class StreamPass(NamedTuple):
     """How a pass over the stream went."""
 
     tallies: dict[str, Tally]
@@ -27,12 +27,12 @@ class Course(NamedTuple):
     memory: dict[str, float]  # MiB, by what and when
 
 
-def numbers(course: Course) -> dict[str, Any]:
+def numbers(passed: StreamPass) -> dict[str, Any]:
     """Everything that was measured, and where."""
-    shared = {part: course.seconds[part] for part in ("reading", "encoding")}
+    shared = {part: passed.seconds[part] for part in ("reading", "encoding")}
     results = {}
-    for name, tally in course.tallies.items():
-        own = course.seconds[name]
+    for name, tally in passed.tallies.items():
+        own = passed.seconds[name]
         seen, rate = tally.curve()
         results[name] = {
             "error": tally.error,
@@ -49,7 +49,7 @@ def numbers(course: Course) -> dict[str, Any]:
         "rows": tally.rows,
         "features": list(NAMES),
         "seconds": shared,
-        "memory": course.memory,
+        "memory": passed.memory,
         "results": results,
     }
 

@@ -34,7 +34,7 @@ from onkel.data.catalogue import batches, entry
 from onkel.measuring.memory import peak, resident
 from onkel.tune.grid_search import Grid, best, grid_search
 from studies.flight_encoder import FlightEncoder
-from studies.flight_report import CONSTANT, LINEAR, Course, numbers, save
+from studies.flight_report import CONSTANT, LINEAR, StreamPass, numbers, save
 from studies.predictors import Kernel, Linear, Majority, Predictor
 from studies.progress import progress
 from studies.tally import Tally
@@ -151,7 +151,7 @@ def follow(
     predictors: dict[str, Predictor],
     rows: int,
     announce: Callable[[str], None] = lambda text: None,
-) -> Course:
+) -> StreamPass:
     """Let predictors predict, then learn, the first rows of the stream."""
     tallies = {name: Tally(rows) for name in predictors}
     seconds = dict.fromkeys(["reading", "encoding", *predictors], 0.0)
@@ -170,7 +170,7 @@ def follow(
         while marks and seen >= marks[0] * rows:
             memory[f"{marks.pop(0):.0%}"] = mib(resident())
     memory |= {"100%": mib(resident()), "peak at the end": mib(peak())}
-    return Course(tallies, seconds, memory)
+    return StreamPass(tallies, seconds, memory)
 
 
 def _given(text: str) -> tuple[str, float]:
@@ -240,8 +240,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             LINEAR: linear(**chosen[LINEAR]),
             CONSTANT: Majority(),
         }
-        course = follow(predictors, rows, announce)
-    measured = numbers(course) | {
+        passed = follow(predictors, rows, announce)
+    measured = numbers(passed) | {
         "loss": options.loss,
         "trial_rows": len(y),
         "parameters": chosen,

@@ -22,11 +22,11 @@ def errors(name: str, seeds: int) -> np.ndarray:
     """Test error in % for every seed, on the split of seed 0."""
     from onkel import KernelClassifier
 
-    task = case(name, 0)
+    data = case(name, 0)
     found = []
     for seed in range(seeds):
-        model = KernelClassifier(random_state=seed).fit(task.X, task.y)
-        found.append(100.0 * np.mean(model.predict(task.X_test) != task.y_test))
+        model = KernelClassifier(random_state=seed).fit(data.X, data.y)
+        found.append(100.0 * np.mean(model.predict(data.X_test) != data.y_test))
         print(f"{name}, seed {seed}: {found[-1]:.3f} %", flush=True)
     return np.array(found)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from onkel.data.catalogue import VARIABLE
 from studies import flights
 from studies.flight_encoder import NAMES, FlightEncoder
-from studies.flight_report import CONSTANT, LINEAR, Course, numbers, save, table
+from studies.flight_report import CONSTANT, LINEAR, StreamPass, numbers, save, table
 from studies.predictors import Linear, Majority
 from studies.tally import Tally
 
@@ -205,8 +205,8 @@ def measured() -> dict[str, Any]:
     for tally in tallies.values():
         tally.add(rng.normal(size=200), rng.integers(2, size=200))
     seconds = dict.fromkeys([*tallies, "reading", "encoding"], 0.5)
-    course = Course(tallies, seconds, {"start": 100.0, "100%": 101.0})
-    found = numbers(course) | {"loss": "log_loss"}
+    passed = StreamPass(tallies, seconds, {"start": 100.0, "100%": 101.0})
+    found = numbers(passed) | {"loss": "log_loss"}
     found["results"]["AVM"]["size"] = 500
     return found | {"parameters": {"AVM": {"gamma": 0.3}, "linear SGD": {"alpha": 1.0}}}
 

@@ -74,7 +74,7 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[TriedGam
             if entrant.name in CHOOSERS:
                 try:
                     said = entrant.make(0).predict_then_learn(X, y)
-                    found[entrant.name] = float(np.mean(errors(said, y, problem)))
+                    found[entrant.name] = float(np.mean(problem.errors(said, y)))
                 except ValueError:  # an overflow, or a budget that it cannot have
                     found[entrant.name] = float("inf")
         return TriedGamma(gamma, found)
@@ -92,8 +92,3 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[TriedGam
 def best(trials: Iterable[TriedGamma]) -> TriedGamma:
     """Return the trial with the smallest mean error."""
     return min(trials, key=lambda trial: trial.error)
-
-
-def errors(said: np.ndarray, y: np.ndarray, problem: Problem) -> np.ndarray:
-    """Per row: whether it was wrong, or how much, squared."""
-    return (said - y) ** 2 if problem.is_regression else (said != y).astype(float)

@@ -37,6 +37,10 @@ class Problem(NamedTuple):
         """Whether targets, not labels, are predicted."""
         return self.classes == 0
 
+    def errors(self, said: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Per row: whether it was wrong, or how much, squared."""
+        return (said - y) ** 2 if self.is_regression else (said != y).astype(float)
+
     @property
     def task(self) -> str:
         """With which names of scikit-learn's and of our estimators end."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel.race import bandwidth
 from onkel.race.contestants import Entrant, Problem
 from onkel.race.outcome import Run
 
@@ -77,7 +76,7 @@ class Starter:
             self.stopped = self._reason(str(fault))
             return y[:0]
         self._seconds += time.thread_time() - start
-        errors = bandwidth.errors(said, y, self._problem)
+        errors = self._problem.errors(said, y)
         if not np.isfinite(errors).all():
             row = int(np.flatnonzero(~np.isfinite(errors))[0])
             self.stopped = f"overflowed at row {self._track.rows + row:,}"
