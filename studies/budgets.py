@@ -8,10 +8,8 @@ are learnt, 10 % are the test. Results go to docs/budgets.md, .json and .png.
 
 import argparse
 import json
-import multiprocessing
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import numpy as np
 from onkel.measuring.markdown import markdown
 from onkel.measuring.memory import peak
 from studies.comparison_sets import case
+from studies.fresh_process import in_fresh_process
 
 SET = "covtype-2"
 
@@ -108,10 +107,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = parser.parse_args(argv)
     results = []
     for budget in map(int, given.budgets.split(",")):
-        spawned = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-            measured = pool.submit(measure, budget, given.threads, given.seed)
-            results.append(measured.result())
+        measured = in_fresh_process(measure, budget, given.threads, given.seed)
+        results.append(measured)
         print(results[-1], flush=True)
     (given.docs / "budgets.json").write_text(json.dumps(results, indent=1) + "\n")
     (given.docs / "budgets.md").write_text(page(results))

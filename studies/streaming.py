@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from onkel.measuring.records import Record, RecordFile
+from studies.fresh_process import in_fresh_process
 from studies.streaming_page import save
-from studies.streaming_run import CHOSEN, DEFAULTS, RACE, apart
+from studies.streaming_run import CHOSEN, DEFAULTS, RACE, measure
 from studies.streaming_systems import (
     NEW,
     STREAMS,
@@ -47,6 +48,11 @@ def found(
     ledger.add(name, record)
     print(line(name, record), flush=True)
     return record
+
+
+def apart(*given: Any) -> Record:
+    """Return `measure` of a fresh process."""
+    return dict(in_fresh_process(measure, *given))
 
 
 def work_through(

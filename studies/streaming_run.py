@@ -3,8 +3,6 @@
 import itertools
 import pickle
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -136,10 +134,3 @@ def measure(name: str, system: str, kind: str, gamma: float, own: Record) -> Rec
         return run(plain(system, data.problem), work)
     given = {"gamma": gamma} | own
     return run(raced(system, data.problem, **given), data.scaled)
-
-
-def apart(*given: Any) -> Record:
-    """Return `measure` of a fresh process."""
-    # A fork would begin with the free memory of this process, and hide growth.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure, *given).result()

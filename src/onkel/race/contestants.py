@@ -167,26 +167,28 @@ def _fading(problem: Problem) -> float:
     return 0.6 * problem.rows
 
 
-_ALPHA = {"alpha": _one_over_rows}
-_PEGASOS = _ALPHA | {"t0": _first_step_of_one}
-# By system: the names under which it starts, and its parameters that are not defaults.
-# A function gives a value for the problem, None for the default. Who is not here starts
-# once, under its own name, with its defaults; a variant starts if the system knows it.
+# Names under which a system starts more than once, and what makes the difference. It
+# starts under those whose parameters it knows.
 VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "AVM": {"AVM": _PEGASOS},
     "BOGD": {"BOGD": {"sampling": "uniform"}, "BOGD++": {"sampling": "weighted"}},
     "BPA": {
         "BPA-S": {"variant": "s"},
         "BPA-NN": {"variant": "nn"},
         "BPA-P": {"variant": "p"},
     },
-    "BSGD": {"BSGD": _PEGASOS},
-    "DualSGD": {"DualSGD": _PEGASOS},
-    # the step of the other systems with a constant rate; the theory's is tiny
-    "DualSVRG": {"DualSVRG": _ALPHA | {"eta0": 0.5}},
-    "KernelSGD": {"KernelSGD": _PEGASOS},
-    "NBSGD": {"NBSGD": _PEGASOS | {"maintenance_rate": _fading}},
     "Projectron": {"Projectron": {}, "Projectron++": {"aggressive": True}},
+}
+_PEGASOS = {"alpha": _one_over_rows, "t0": _first_step_of_one}
+# What the race sets for a system, beyond what is the same for all. A function gives the
+# value for a problem, None for the default.
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "AVM": _PEGASOS,
+    "BSGD": _PEGASOS,
+    "DualSGD": _PEGASOS,
+    # the step of the other systems with a constant rate; the theory's is tiny
+    "DualSVRG": {"alpha": _one_over_rows, "eta0": 0.5},
+    "KernelSGD": _PEGASOS,
+    "NBSGD": {**_PEGASOS, "maintenance_rate": _fading},
 }
 
 
@@ -209,12 +211,16 @@ def variants(
     >>> variants("BOGD", ["sampling"], Problem(rows=1000, features=2, classes=2))
     {'BOGD': {'sampling': 'uniform'}, 'BOGD++': {'sampling': 'weighted'}}
     """
-    found = {}
-    for name, parameters in VARIANTS.get(system, {system: {}}).items():
-        given = {k: v(problem) if callable(v) else v for k, v in parameters.items()}
-        if parameters.keys() <= set(known):
-            found[name] = {k: v for k, v in given.items() if v is not None}
-    return found
+    own = {
+        name: value(problem) if callable(value) else value
+        for name, value in PARAMETERS.get(system, {}).items()
+    }
+    own = {name: value for name, value in own.items() if value is not None}
+    return {
+        name: {**own, **parameters}
+        for name, parameters in VARIANTS.get(system, {system: {}}).items()
+        if parameters.keys() <= set(known)
+    }
 
 
 def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
