@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.linear_model import SGDClassifier
 
 import onkel
-from onkel.race.contestants import Problem
+from onkel.race.problem import Problem
 from onkel.race.references import Constant
 
 CLASSES = (0, 1)

@@ -15,7 +15,8 @@ from onkel.data.catalogue import load
 from onkel.measuring.machine import machine
 from onkel.measuring.records import Record
 from onkel.race import bandwidth
-from onkel.race.contestants import Problem, library
+from onkel.race.contestants import library
+from onkel.race.problem import Problem
 from onkel.reproduce.choosing import constant_error, pass_of
 from onkel.reproduce.online_data import Task
 from onkel.tune import grids

@@ -23,10 +23,12 @@ import onkel
 from onkel.data import Batch
 from onkel.race import compilation, contestants, orders, references, report, trees
 from onkel.race import race as racing
-from onkel.race.contestants import Problem, library
+from onkel.race.contestants import library
+from onkel.race.entrants import Entrant, StartList
 from onkel.race.orders import Orders
 from onkel.race.outcome import Outcome, Result
 from onkel.race.predictions import slug
+from onkel.race.problem import Problem
 from onkel.race.report.curves import rates
 from onkel.race.report.files import written
 from onkel.race.report.labels import spread
@@ -279,7 +281,7 @@ def test_where_nothing_is_compiled_all_are_compiled_elsewhere_from_the_start(
     monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
 
     def entry(name: str, **given: Any) -> Any:
-        return contestants.Entrant(name, name, lambda seed: None, **given)
+        return Entrant(name, name, lambda seed: None, **given)
 
     entries = [entry("rival", is_reference=True), entry("quick")]
     entries.append(entry("slow", takes_longest=True))
@@ -321,8 +323,8 @@ class Fragile:
 
 
 def race_with(monkeypatch: pytest.MonkeyPatch, contestant: Any) -> Outcome:
-    entry = contestants.Entrant("guest", "guest()", lambda seed: contestant)
-    starting = contestants.StartList([entry], {})
+    entry = Entrant("guest", "guest()", lambda seed: contestant)
+    starting = StartList([entry], {})
     monkeypatch.setattr(racing, "references", lambda *given: starting)
     stream = wide(turning_rings(300))
     return raced(stream, batch_rows=100, **{**GRAND, "systems": ["RBP"]})
@@ -343,10 +345,8 @@ def test_infinite_predictions_are_an_overflow(monkeypatch: pytest.MonkeyPatch) -
         def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
             return np.where(np.arange(len(y)) == 3, np.inf, 0.0)
 
-    entry = contestants.Entrant("guest", "", lambda seed: Wild(0, ""))
-    monkeypatch.setattr(
-        racing, "references", lambda *given: contestants.StartList([entry], {})
-    )
+    entry = Entrant("guest", "", lambda seed: Wild(0, ""))
+    monkeypatch.setattr(racing, "references", lambda *given: StartList([entry], {}))
     outcome = raced(waves(), **{**GRAND, "systems": ["RBP"], "permutations": 2})
     assert by_name(outcome)["guest"].stopped == "overflowed at row 3, run 1"
     report.numbers(outcome)

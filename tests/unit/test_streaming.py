@@ -11,7 +11,8 @@ import pytest
 
 import onkel
 from onkel.measuring.records import RecordFile
-from onkel.race.contestants import Problem, StreamedEstimator
+from onkel.race.contestants import StreamedEstimator
+from onkel.race.problem import Problem
 from onkel.reproduce.online_data import Task
 from studies import streaming, streaming_run, streaming_systems
 from studies.streaming_page import summary

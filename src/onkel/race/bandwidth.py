@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from onkel.race.contestants import Problem, library
+from onkel.race.contestants import library
+from onkel.race.problem import Problem
 
 ROWS = 5000  # on which a gamma is tried
 STEP, AROUND, FARTHEST = 4.0, 2, 4  # factor from one gamma to the next; steps away

@@ -14,7 +14,7 @@ import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
 from onkel.compiled import compile_cache
-from onkel.race.contestants import Entrant
+from onkel.race.entrants import Entrant
 
 # Seconds of a warm-up beyond which a system was not in the cache.
 CACHED = 3.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from onkel.race.bandwidth import TriedGamma
 from onkel.race.baselines import Baselines
-from onkel.race.contestants import Problem
+from onkel.race.problem import Problem
 
 
 @dataclass(frozen=True)

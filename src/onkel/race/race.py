@@ -21,10 +21,12 @@ from onkel.race.answers import Answers
 from onkel.race.bandwidth import TriedGamma
 from onkel.race.baselines import Baselines
 from onkel.race.compilation import compiled
-from onkel.race.contestants import WARM_UP_ROWS, Entrant, Problem, StartList, library
+from onkel.race.contestants import WARM_UP_ROWS, library
+from onkel.race.entrants import Entrant, StartList
 from onkel.race.orders import Orders, Part
 from onkel.race.outcome import Outcome, Result, Run, ranked
 from onkel.race.predictions import PredictionFile, slug
+from onkel.race.problem import Problem
 from onkel.race.references import references
 from onkel.race.settings import RaceSettings
 from onkel.race.starter import Starter

@@ -15,7 +15,8 @@ from sklearn import config_context
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from onkel.race.contestants import Contestant, Entrant, Problem, StartList
+from onkel.race.entrants import Contestant, Entrant, StartList
+from onkel.race.problem import Problem
 from onkel.race.trees import FIRST_FIT, KEPT_ROWS, Boosted, forest, tree
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"

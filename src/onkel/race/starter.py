@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel.race.contestants import Entrant, Problem
+from onkel.race.entrants import Entrant
 from onkel.race.outcome import Run
+from onkel.race.problem import Problem
 
 ROWS = 8192  # after which a look is taken at the clock
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onkel.race.contestants import Problem
 from onkel.race.orders import bytes_of
+from onkel.race.problem import Problem
 
 FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted
 KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on

@@ -15,8 +15,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from onkel.race.contestants import Problem
 from onkel.race.outcome import Outcome, Result
+from onkel.race.problem import Problem
 from onkel.race.report import words
 
 

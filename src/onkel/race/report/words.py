@@ -3,8 +3,8 @@
 import numpy as np
 
 from onkel.race.bandwidth import ROWS
-from onkel.race.contestants import Problem
 from onkel.race.outcome import Outcome, Result
+from onkel.race.problem import Problem
 from onkel.race.references import piece_for
 
 
