@@ -52,20 +52,6 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[TriedGam
     """Try values around the median heuristic on rows in the order of the race.
 
     If the smallest or the largest one is best, two more beyond it, while that helps.
-
-    Parameters
-    ----------
-    X, y
-        The first rows; labels as numbers of classes, targets standardised.
-    problem
-        What is raced on.
-    budget
-        As in the race.
-
-    Returns
-    -------
-    trials
-        From the smallest gamma to the largest.
     """
     short, middle = problem._replace(rows=len(y)), median_gamma(X)
 

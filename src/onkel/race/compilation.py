@@ -28,19 +28,7 @@ def compiled(
 ) -> Iterator[Entrant]:
     """Let all contestants learn a few rows, and hand each on when it has.
 
-    Parameters
-    ----------
-    entrants
-        The contestants.
-    X, y
-        Rows to learn.
-    announce
-        Called with a name when it comes up.
-
-    Yields
-    ------
-    entrant
-        One that is compiled; their order is that in which they are ready.
+    Their order is that in which they are ready; `announce` is told who comes up.
     """
     if not numba.config.DISABLE_JIT and compile_cache.is_empty():
         # All wait for the compiler but references, who race meanwhile. Who takes

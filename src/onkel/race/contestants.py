@@ -29,13 +29,6 @@ WARM_UP_BUDGET, WARM_UP_ROWS = 16, 256
 class StreamedEstimator:
     """A system of the library, row by row.
 
-    Parameters
-    ----------
-    model
-        Unfitted.
-    classes
-        Number of classes, 0 for regression.
-
     Examples
     --------
     >>> model = onkel.RBPClassifier(budget=2, gamma=1.0, random_state=0)
@@ -45,7 +38,7 @@ class StreamedEstimator:
     """
 
     def __init__(self, model: Any, classes: int) -> None:
-        self.model = model
+        self.model = model  # unfitted
         self._classes = np.arange(classes) if classes else None
 
     def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
@@ -120,15 +113,6 @@ def variants(
 ) -> dict[str, dict[str, Any]]:
     """Names under which a system starts, and parameters that differ from its defaults.
 
-    Parameters
-    ----------
-    system
-        Name without the task.
-    known
-        Parameters that it has.
-    problem
-        What it will learn.
-
     Examples
     --------
     >>> variants("BOGD", ["sampling"], Problem(rows=1000, features=2, classes=2))
@@ -189,15 +173,6 @@ def _entrant(name: str, model: Any, classes: int) -> Entrant:
 
 def library(problem: Problem, budget: int, gamma: float) -> StartList:
     """Enter every system of the library that can learn the problem from a stream.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    budget
-        Centres and features that a system may have.
-    gamma
-        Of the kernel exp(-gamma |x - x'|^2) of all systems.
 
     Examples
     --------

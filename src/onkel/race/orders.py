@@ -101,20 +101,6 @@ def shuffled(
 class Orders:
     """The rows of a data set in several orders, a part in memory at a time.
 
-    Parameters
-    ----------
-    data
-        A data set (see `onkel.data`).
-    settings
-        Of the race.
-
-    Attributes
-    ----------
-    is_loaded : bool
-        Whether the data set is in memory.
-    permutations : int
-        How many orders there are.
-
     Examples
     --------
     >>> from onkel.race.streams import digits

@@ -23,13 +23,6 @@ def slug(name: str) -> str:
 class PredictionFile:
     """A npy file that grows: rows are appended, their number is put in at the end.
 
-    Parameters
-    ----------
-    path
-        Of the file; its folder is made.
-    dtype
-        Of the rows.
-
     Examples
     --------
     >>> import tempfile

@@ -75,17 +75,7 @@ class Constant:
 
 
 class Linear:
-    """scikit-learn's linear SGD, a few rows at a time, on features if one wants.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    seed
-        Of the models.
-    sampler
-        Unfitted transformer of the rows; None for the rows themselves.
-    """
+    """scikit-learn's linear SGD, a few rows at a time, on features if one wants."""
 
     updates = None
 
@@ -166,16 +156,7 @@ def _always_there(problem: Problem, budget: int, gamma: float) -> list[Entrant]:
 
 
 def references(problem: Problem, budget: int, gamma: float) -> StartList:
-    """Enter the references that can run here.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    budget
-        Number of random features.
-    gamma
-        Of the kernel that these stand for.
+    """Enter the references that can run here; random features are a budget of them.
 
     Examples
     --------

@@ -16,15 +16,7 @@ KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on
 
 
 class Boosted:
-    """LightGBM, which cannot learn online: fitted anew when the rows have doubled.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    seed
-        Of the trees.
-    """
+    """LightGBM, which cannot learn online: fitted anew when the rows have doubled."""
 
     size = updates = None
 

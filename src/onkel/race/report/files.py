@@ -47,20 +47,9 @@ def save(
 ) -> list[Path]:
     """Write the page, the pictures and the numbers of one race or several.
 
-    Parameters
-    ----------
-    outcomes
-        The races.
-    folder
-        Where to; it is made.
-    commands
-        For each race, how to repeat it from a command line; None for the call of
-        `race`.
-
-    Returns
-    -------
-    paths
-        Of race.html, race.json, and a page in Markdown and pictures for each race.
+    Commands say how to repeat each from a command line; None for the call of `race`.
+    Returns the paths of race.html, race.json, and of each race a page in Markdown and
+    its pictures.
     """
     folder.mkdir(parents=True, exist_ok=True)
     commands = commands or [_call(outcome) for outcome in outcomes]

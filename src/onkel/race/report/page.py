@@ -262,21 +262,9 @@ def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> st
 
 
 def page(outcomes: list[Outcome], commands: list[str], drawn: list[Pictures]) -> str:
-    """Write a page about one race or several.
+    """Write a page about one race or several: of each, how to repeat it, and pictures.
 
-    Parameters
-    ----------
-    outcomes
-        The races.
-    commands
-        For each, how to repeat it.
-    drawn
-        For each, its pictures.
-
-    Returns
-    -------
-    html
-        A whole file. It loads nothing, and its policy forbids that.
+    It loads nothing, and its policy forbids that.
     """
     names = ", ".join(outcome.name for outcome in outcomes)
     sections = "\n".join(
