@@ -51,6 +51,14 @@ def test_an_interruption_leaves_the_old_file(
     assert list(file.records) == ["one"]
 
 
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"one": {}}')
+    with pytest.raises(ValueError, match="has no records"):
+        RecordFile(path).add("two", {})
+    assert path.read_text() == '{"one": {}}'
+
+
 def test_lines_are_json_with_fewer_figures() -> None:
     records = {"one": {"error": 1 / 3, "seeds": [1, 2 / 3]}, "two": {}}
     text = a_line_each({name: rounded(each, 3) for name, each in records.items()})

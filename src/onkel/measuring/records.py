@@ -34,6 +34,8 @@ class RecordFile:
         if not self.path.exists():
             return {"cells": {}}
         found: dict[str, Any] = json.loads(self.path.read_text())
+        if "cells" not in found:
+            raise ValueError(f"{self.path} has no records, which would be its cells")
         return found
 
     def write(self, content: Mapping[str, Any]) -> None:
