@@ -16,7 +16,7 @@ from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
 from onkel.race.orders import stacked
 from onkel.tune import tune as tuning
-from onkel.tune.grid_search import Tried
+from onkel.tune.grid_search import Tried, tried
 from onkel.tune.sample import Sample
 
 SHOWN = 8  # trials in a table
@@ -152,7 +152,10 @@ def _others(sample: Sample, seed: int) -> dict[str, Tried]:
         always: constant,
         f"{ready.__name__}, which needs no search": partial(ready, random_state=seed),
     }
-    return {name: tuning.held_out(sample, make, seed) for name, make in others.items()}
+    return {
+        name: tried({}, make, sample.splits(seed), sample.held_out)
+        for name, make in others.items()
+    }
 
 
 def _error(trial: Tried, is_regression: bool) -> str:

@@ -1,9 +1,11 @@
 """Sample: the rows with which parameters are searched for."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 
 HELD_OUT, SPLITS = 0.25, 3
@@ -21,6 +23,14 @@ class Sample(NamedTuple):
         if self.is_regression:
             return float(np.sqrt(np.mean((predicted - truth) ** 2)))
         return float(np.mean(predicted != truth))
+
+    def held_out(self, model: Any, split: tuple[np.ndarray, np.ndarray]) -> float:
+        """Error on the rows to test of a model that learns the others."""
+        learnt, tested = split
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(self.X[learnt], self.y[learnt])
+        return self.error(model.predict(self.X[tested]), self.y[tested])
 
     def splits(self, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows to learn and rows to test, several times."""

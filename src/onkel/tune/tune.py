@@ -9,13 +9,9 @@ import inspect
 import json
 import math
 import shlex
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 import onkel
 from onkel.tune import grids
@@ -66,28 +62,6 @@ def accepted(system: str, is_regression: bool, **given: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in known}
 
 
-def held_out(
-    sample: Sample,
-    make: Callable[..., Any],
-    seed: int,
-    parameters: dict[str, Any] | None = None,
-) -> Tried:
-    """Error of a model, made of the parameters, on rows held out."""
-    error = _error_on(sample)
-    return tried(parameters or {}, make, list(sample.splits(seed)), error)
-
-
-def _error_on(sample: Sample) -> Callable[[Any, Any], float]:
-    def error(model: Any, split: tuple[np.ndarray, np.ndarray]) -> float:
-        learnt, tested = split
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(sample.X[learnt], sample.y[learnt])
-        return sample.error(model.predict(sample.X[tested]), sample.y[tested])
-
-    return error
-
-
 @dataclass(frozen=True)
 class Tuning:
     """A system whose parameters are wanted, and what it is tried with.
@@ -132,12 +106,8 @@ class Tuning:
 
     def tried(self, parameters: dict[str, Any]) -> Tried:
         """Try some parameters on rows held out."""
-        return held_out(self.sample, self.make, self.seed, parameters)
-
-    def every(self, grid: Grid) -> Iterator[Tried]:
-        """Try all combinations of a grid."""
-        splits = list(self.sample.splits(self.seed))
-        return grid_search(grid, self.make, splits, _error_on(self.sample))
+        splits = self.sample.splits(self.seed)
+        return tried(parameters, self.make, splits, self.sample.held_out)
 
 
 def ranges(sample: Sample, gamma: float) -> dict[str, tuple[float, float]]:
@@ -183,7 +153,8 @@ def tune(
         screened = screen(tuning.sample, tuning.seed)
         search = _with_optuna(tuning, screened, trials)
     else:
-        search = tuning.every(_paper_grid(tuning, preset))
+        grid, splits = _paper_grid(tuning, preset), tuning.sample.splits(tuning.seed)
+        search = grid_search(grid, tuning.make, list(splits), tuning.sample.held_out)
     tested = []
     for one in search:
         tested.append(one)
