@@ -58,8 +58,14 @@ def main(console: Console) -> None:
     console.print(f"import onkel, beyond scikit-learn: {imports:.2f} s (aim 0.25)")
     table = Table(title="first fit beyond scikit-learn's import, seconds, empty cache")
     table.add_column("estimator")
-    for head in ("as installed", "float32", "CSR", "CSR, float32", "without shipped"):
-        table.add_column(head, justify="right")
+    for counters in (
+        "as installed",
+        "float32",
+        "CSR",
+        "CSR, float32",
+        "without shipped",
+    ):
+        table.add_column(counters, justify="right")
     for name in dict.fromkeys(meeting.estimator for meeting in meetings()):
         own = [meeting for meeting in meetings() if meeting.estimator == name]
         cells = [first_fit(meeting) for meeting in own]

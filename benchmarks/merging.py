@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.declaration import UNLIMITED
-from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.declaration import UNLIMITED, strategy
+from onkel.budget.dispatch import maintain
 from onkel.budget.merge import (
     join,
     kernel_row,
@@ -19,56 +19,43 @@ from onkel.budget.merge import (
     table,
 )
 from onkel.compiled.functions import inner
-from onkel.engine.learner import Learner
-from onkel.engine.online import Plan
-from onkel.model.expansion import LookAhead, Model
+from onkel.engine.learner import Learner, Shape
+from onkel.engine.plan import Plan
+from onkel.model.expansion import Block, Model
 from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem
 
 
+@strategy(table=table)
 class Audited(NamedTuple):
     """Merging that compares its choice with an exhaustive search."""
 
     excess: Any  # shape (merges,): loss of the choice over the least, minus 1
     done: Any  # shape (1,)
 
-    def tabulated(self) -> np.ndarray:
-        """Return what the look-ahead has to carry."""
-        return table()
-
-
-@leaning(Audited)
-def _never(strategy: Audited, model: Model, ahead: LookAhead, t: int) -> bool:
-    return False
-
-
-@lays(Audited)
-def _nothing(strategy: Audited, model: Model, output: int, weight: float) -> None:
-    pass
-
 
 @inner
-def exhaustive(model: Model, ahead: LookAhead, m: int) -> float:
+def exhaustive(model: Model, block: Block, m: int) -> float:
     """Return the least loss over all centres of the same sign."""
     best = np.inf
-    for n in range(model.head[0].count):
+    for n in range(model.counters[0].count):
         if n != m and product(model, m, n) > 0.0:
-            best = min(best, meet(model, ahead.similarity.gamma, m, n).loss)
+            best = min(best, meet(model, block.similarity.gamma, m, n).loss)
     return best
 
 
-@maintains(Audited)
-def _maintain(strategy: Audited, model: Model, ahead: LookAhead, t: int) -> None:
-    m = lightest(model, ahead)
-    values = kernel_row(model, ahead, t, m)
-    match = partner(model, ahead, m, values)
-    best = exhaustive(model, ahead, m)
+@maintain.register(Audited)
+def _maintain(strategy: Audited, model: Model, block: Block, t: int) -> None:
+    m = lightest(model, block)
+    values = kernel_row(model, block, t, m)
+    match = partner(model, block, m, values)
+    best = exhaustive(model, block, m)
     done = strategy.done[0]
     if match.n >= 0 and done < len(strategy.excess):
         excess = match.meeting.loss / best - 1.0 if best > 0.0 else 0.0
         strategy.excess[done] = excess
         strategy.done[0] += 1
-    join(model, ahead, t, m, values, match)
+    join(model, block, t, m, values, match)
 
 
 def audit(name: str, dtype: Any) -> np.ndarray:
@@ -84,7 +71,7 @@ def audit(name: str, dtype: Any) -> np.ndarray:
     )
     rng = np.random.default_rng(0)
     budget = Bernoulli(500, np.inf, UNLIMITED, log)
-    learner = Learner(plan, budget, 1, task.X.shape[1], dtype, rng)
+    learner = Learner(plan, budget, Shape(1, task.X.shape[1], dtype), rng)
     order = rng.permutation(len(task.y))
     X, y = task.X.astype(dtype), task.y.astype(np.float64)
     for _ in learner.learn(X, y, np.ones(len(y)), order):

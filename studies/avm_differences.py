@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 import onkel
-from onkel.reproduce.avm import machine
+from onkel.reproduce.avm import estimator_for
 from onkel.reproduce.choosing import pass_of
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 
 # Rows of the paper's cod-rna, of which ours is a part.
 LONG = 331_152
 
 
-def shuffled(work: Task) -> np.ndarray:
+def shuffled(work: OnlineData) -> np.ndarray:
     """Return the rows in random order."""
     return np.random.default_rng(0).permutation(len(work.y))
 
 
-def by_fifths(work: Task, model: Any, order: np.ndarray) -> list[float]:
+def by_fifths(work: OnlineData, model: Any, order: np.ndarray) -> list[float]:
     """Percentage of mistakes on each fifth of a pass, of two classes."""
     X, y = work.X[order], work.y[order]
     wrong = (onkel.progressive(model, X, y, classes=np.unique(y)) > 0) != (y > 0)
@@ -38,8 +38,8 @@ def longer_stream() -> None:
     again = np.random.default_rng(0).integers(len(work.y), size=LONG)
     for loss, gamma, alpha in (("hinge", 2.0**-2, 4.0), ("log_loss", 2.0**-4, 0.25)):
         given = {"coverage_radius": 0.5, "gamma": gamma, "alpha": alpha}
-        fifths = by_fifths(work, machine(work, loss, **given), shuffled(work))
-        error, _ = pass_of(work, machine(work, loss, **given), again)
+        fifths = by_fifths(work, estimator_for(work, loss, **given), shuffled(work))
+        error, _ = pass_of(work, estimator_for(work, loss, **given), again)
         print(
             f"cod-rna, {loss}: first fifth {fifths[0]:.1f} %, last {fifths[-1]:.1f} %; "
             f"{LONG:,} rows, with repetitions: {100 * error:.2f} %"
@@ -50,7 +50,7 @@ def without_limit() -> None:
     """Let ijcnn1 have as many cores as it wants."""
     work = task("ijcnn1")
     for limit in (500, None):
-        model = machine(work, "hinge", coverage_radius=0.5, gamma=1.0, alpha=1.0)
+        model = estimator_for(work, "hinge", coverage_radius=0.5, gamma=1.0, alpha=1.0)
         error, _ = pass_of(work, model.set_params(max_core=limit), shuffled(work))
         print(f"ijcnn1, {model.model_size_:,} cores: {100 * error:.2f} %")
 
@@ -59,7 +59,9 @@ def smaller_cells() -> None:
     """Give w8a cells in which rows are alike."""
     work = task("w8a")
     for radius in (6.5, 4.3, 2.5):
-        model = machine(work, "hinge", coverage_radius=radius, gamma=2**-4, alpha=0.25)
+        model = estimator_for(
+            work, "hinge", coverage_radius=radius, gamma=2**-4, alpha=0.25
+        )
         error, _ = pass_of(work, model.set_params(max_core=None), shuffled(work))
         size = model.model_size_
         print(f"w8a, radius {radius}, {size:,} cores: {100 * error:.2f} %")
@@ -70,7 +72,7 @@ def neighbours_on_the_grid() -> None:
     work = task("covtype")
     for gamma in (1.0, 4.0):
         for alpha in (2.0**10, 2.0**12, 2.0**14):
-            model = machine(
+            model = estimator_for(
                 work, "hinge", coverage_radius=1.5, gamma=gamma, alpha=alpha
             )
             error, _ = pass_of(work, model, shuffled(work))
@@ -82,7 +84,7 @@ def without_ball() -> None:
     work = task("casp", regression=True)
     given = {"coverage_radius": 2.0, "gamma": 2.0**-4, "alpha": 2.0**10}
     for ball in (True, False):
-        model = machine(work, "squared_error", **given).set_params(ball=ball)
+        model = estimator_for(work, "squared_error", **given).set_params(ball=ball)
         error, _ = pass_of(work, model, shuffled(work))
         print(f"casp, squared_error, ball={ball}: {error:.4g}")
 

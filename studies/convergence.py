@@ -38,10 +38,10 @@ from onkel.reproduce.dualsvrg import (
     MEMORY,
     PERIOD,
     SMOOTHING,
+    estimator_for,
     grid_of,
-    machine,
 )
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.store import Results, known
 from studies.progress import progress
 
@@ -69,13 +69,13 @@ FIRST = 200  # rows, before which a mean says little
 COLOURS = ("#CC6677", "#332288", "#117733", "#88CCEE")
 
 
-def parameters_of(work: Task, system: str, results: Results) -> dict[str, Any]:
+def parameters_of(work: OnlineData, system: str, results: Results) -> dict[str, Any]:
     """Parameters from earlier results, or chosen now."""
     if (work.name, system) in results:
         return dict(results[work.name, system]["parameters"])
     return choose(
         work,
-        lambda **given: machine(work, system, **given),
+        lambda **given: estimator_for(work, system, **given),
         grid_of(work, system),
         lambda *given: pass_of(*given)[0],
     ).parameters
@@ -93,7 +93,9 @@ def points(rows: int) -> np.ndarray:
     return np.unique(few.round().astype(int))
 
 
-def objective(work: Task, model: Any, order: np.ndarray) -> dict[str, list[float]]:
+def objective(
+    work: OnlineData, model: Any, order: np.ndarray
+) -> dict[str, list[float]]:
     """Mean loss of the rows so far, each before its update, at `points`.
 
     Under "late", that of the hinge without the first fifth.
@@ -118,7 +120,7 @@ def objective(work: Task, model: Any, order: np.ndarray) -> dict[str, list[float
 
 
 def race(
-    work: Task, chosen: dict[str, dict[str, Any]], seeds: int
+    work: OnlineData, chosen: dict[str, dict[str, Any]], seeds: int
 ) -> dict[str, list[dict[str, list[float]]]]:
     """Objectives of all curves, in several orders."""
     found: dict[str, list[dict[str, list[float]]]] = {label: [] for label in CURVES}
@@ -126,13 +128,13 @@ def race(
         order = np.random.default_rng(seed).permutation(len(work.y))
         for label, (system, source) in CURVES.items():
             given = shared(chosen[source], system)
-            model = machine(work, system, **given, random_state=seed)
+            model = estimator_for(work, system, **given, random_state=seed)
             found[label].append(objective(work, model, order))
     return found
 
 
 def sweep(
-    work: Task, chosen: dict[str, dict[str, Any]], setting: str, seeds: int
+    work: OnlineData, chosen: dict[str, dict[str, Any]], setting: str, seeds: int
 ) -> dict[str, dict[str, list[list[float]]]]:
     """Mistakes in percent, and seconds, by step, value of a setting, and order."""
     values = SWEEPS[setting]
@@ -146,7 +148,7 @@ def sweep(
         for place, value in enumerate(values):
             for label, source in BY_STEP.items():
                 given = shared(chosen[source], REDUCED) | {setting: value}
-                model = machine(work, REDUCED, **given, random_state=seed)
+                model = estimator_for(work, REDUCED, **given, random_state=seed)
                 error, seconds = pass_of(work, model, order)
                 found[label]["mistakes"][place].append(100 * error)
                 found[label]["seconds"][place].append(seconds)

@@ -26,9 +26,9 @@ from onkel.reproduce.dualsvrg import (
     PERIOD,
     STEPS,
     SYSTEMS,
-    machine,
+    estimator_for,
 )
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.store import Results, known
 from onkel.tune.grids import ALPHAS, ETAS, GAMMAS
 from studies.avm_differences import LONG, by_fifths, shuffled
@@ -37,12 +37,14 @@ from studies.convergence import parameters_of
 PLAIN_MOVE, STEPPED = "DualSVRG-H-AM", "DualSVRG-H-AM" + CHOSEN
 
 
-def tuned(work: Task, system: str, results: Results, **changes: Any) -> Any:
+def tuned(work: OnlineData, system: str, results: Results, **changes: Any) -> Any:
     """Return a system with the parameters chosen for it, some of them changed."""
-    return machine(work, system, **(parameters_of(work, system, results) | changes))
+    return estimator_for(
+        work, system, **(parameters_of(work, system, results) | changes)
+    )
 
 
-def mistakes(work: Task, model: Any, order: Any) -> str:
+def mistakes(work: OnlineData, model: Any, order: Any) -> str:
     """Percentage of mistakes of a pass, as a text."""
     return f"{100 * pass_of(work, model, order)[0]:.2f} %"
 
@@ -70,9 +72,9 @@ def going_back_to_the_mean(results: Results) -> None:
         order = shuffled(work)
         for step in (STEPS[0], 0.5):
             reduced = tuned(work, STEPPED, results, eta0=step)
-            plain = machine(work, "FOGD", gamma=reduced.gamma, eta0=step).set_params(
-                loss=reduced.loss, n_components=FEATURES
-            )
+            plain = estimator_for(
+                work, "FOGD", gamma=reduced.gamma, eta0=step
+            ).set_params(loss=reduced.loss, n_components=FEATURES)
             whole, half, stays, returns = (
                 mistakes(work, clone(model).set_params(**changes), order)
                 for model, changes in (
@@ -88,11 +90,11 @@ def going_back_to_the_mean(results: Results) -> None:
             )
 
 
-def best_plain(work: Task, steps: Sequence[float], **changes: Any) -> Any:
+def best_plain(work: OnlineData, steps: Sequence[float], **changes: Any) -> Any:
     """Return FOGD with gamma and one of the steps as the protocol chooses them."""
 
     def make(**given: Any) -> Any:
-        return machine(work, "FOGD", **given).set_params(**changes)
+        return estimator_for(work, "FOGD", **given).set_params(**changes)
 
     grid = {"eta0": steps, "gamma": GAMMAS}
     return make(**choose(work, make, grid, lambda *g: pass_of(*g)[0]).parameters)

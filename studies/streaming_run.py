@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from onkel.measuring.memory import Growth
 from onkel.measuring.records import Record
 from onkel.race.contestants import WARM_UP_BUDGET, StreamedEstimator
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from studies.streaming_systems import NEW, plain, raced, stream
 
 CHUNK = 500
@@ -47,7 +47,7 @@ def weigh(model: Any) -> int:
     return scales.bytes
 
 
-def _warm_up(model: Any, work: Task) -> None:
+def _warm_up(model: Any, work: OnlineData) -> None:
     """Load, or compile, what a run needs; a full budget too."""
     given = model.get_params(deep=False)
     small = {
@@ -65,7 +65,7 @@ def _warm_up(model: Any, work: Task) -> None:
         pass  # an overflow; the run will tell
 
 
-def run(model: Any, work: Task) -> Record:
+def run(model: Any, work: OnlineData) -> Record:
     """Walk through a stream with an unfitted model, and measure everything.
 
     Parameters

@@ -18,7 +18,7 @@ from onkel.race import bandwidth
 from onkel.race.contestants import library
 from onkel.race.problem import Problem
 from onkel.reproduce.choosing import constant_error, pass_of
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from onkel.tune import grids
 from onkel.tune.grid_search import best, grid_search
 
@@ -37,8 +37,8 @@ VARIANTS = ("sampling", "variant", "aggressive")
 class Stream(NamedTuple):
     """A stream: rows as they are, and as the rivals see them."""
 
-    raw: Task
-    scaled: Task
+    raw: OnlineData
+    scaled: OnlineData
 
     @property
     def problem(self) -> Problem:
@@ -55,7 +55,7 @@ def stream(name: str) -> Stream:
     if name.endswith(SHUFFLED):
         order = np.random.default_rng(SEED).permutation(len(codes))
         X, codes = X[order], codes[order]
-    raw = Task(name, X, codes, False, len(codes))
+    raw = OnlineData(name, X, codes, False, len(codes))
     scaled = StandardScaler().fit_transform(X.astype(np.float64)).astype(np.float32)
     return Stream(raw, raw._replace(X=scaled))
 

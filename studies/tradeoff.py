@@ -18,9 +18,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from onkel.reproduce.avm import DIAMETERS, machine
+from onkel.reproduce.avm import DIAMETERS, estimator_for
 from onkel.reproduce.choosing import choose, pass_of
-from onkel.reproduce.online_data import Task, task
+from onkel.reproduce.online_data import OnlineData, task
 from onkel.tune.grids import ALPHAS, GAMMAS
 from studies.progress import progress
 
@@ -32,12 +32,12 @@ RHOS = tuple(np.linspace(0.5, 1.5, 10).round(2).tolist())
 ERROR, SIZE = "#CC6677", "#4477AA"
 
 
-def in_orders(work: Task, seeds: int, **parameters: Any) -> list[list[float]]:
+def in_orders(work: OnlineData, seeds: int, **parameters: Any) -> list[list[float]]:
     """Mistake rates, and sizes, in several orders."""
     rates, sizes = [], []
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(work.y))
-        model = machine(work, LOSS, **parameters).set_params(
+        model = estimator_for(work, LOSS, **parameters).set_params(
             max_core=None, random_state=seed
         )
         rates.append(100 * pass_of(work, model, order)[0])
@@ -51,7 +51,9 @@ def measure(name: str, seeds: int, announce: Any) -> dict[str, Any]:
     announce(f"{name}: gamma and alpha")
     chosen = choose(
         work,
-        lambda **given: machine(work, LOSS, coverage_radius=diameter / 2, **given),
+        lambda **given: estimator_for(
+            work, LOSS, coverage_radius=diameter / 2, **given
+        ),
         {"gamma": GAMMAS, "alpha": ALPHAS},
         lambda *given: pass_of(*given)[0],
     ).parameters

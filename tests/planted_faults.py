@@ -34,7 +34,7 @@ NEAR = {
     "budget/forget.py": ["exact/test_engine"],
     "budget/cover.py": ["unit/test_cover", "exact/test_engine"],
     "engine/online.py": ["contract/test_numbers", "invariants/test_degenerate"],
-    "engine/block.py": ["unit/test_threads", "exact/test_engine"],
+    "engine/evaluation.py": ["unit/test_threads", "exact/test_engine"],
     "estimators/_classifier.py": ["contract/test_labels", "exact/test_refit"],
     "estimators/_checks.py": ["contract/test_bad_input"],
 }

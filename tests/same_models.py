@@ -22,6 +22,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 import onkel
+from onkel.estimators._registry import systems
 
 ROWS, FIRST = 600, 300
 RNG = np.random.default_rng(0)
@@ -83,10 +84,7 @@ SHOWN = (
 
 def models() -> Iterator[tuple[str, Any]]:
     """Yield every estimator, unfitted, with its variants, under a name."""
-    for name in sorted(onkel.__all__):
-        cls = getattr(onkel, name)
-        if not hasattr(cls, "fit"):
-            continue
+    for name, cls in systems().items():
         known = cls().get_params()
         small = SMALL | {"memory_size": 300 if name.startswith("KernelC") else 9}
         small = {key: value for key, value in small.items() if key in known}

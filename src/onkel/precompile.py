@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 import scipy.sparse
 
-import onkel
+from onkel.estimators._registry import systems
 
 # So many rows that every strategy has to maintain, and NOGD to become linear.
 ROWS, FEATURES, BUDGET = 200, 4, 20
@@ -57,13 +57,11 @@ def meetings() -> list[Meeting]:
     >>> Meeting("RBPClassifier", "float32", True) in meetings()
     True
     """
-    kinds = "Classifier", "Regressor", "Features"
-    names = [name for name in onkel.__all__ if name.endswith(kinds)]
     return [
         Meeting(name, precision, is_sparse)
         for is_sparse in (False, True)
         for precision in ("float64", "float32")
-        for name in names
+        for name in systems()
     ]
 
 
@@ -79,7 +77,7 @@ def variants() -> list[Meeting]:
 
 def meet(meeting: Meeting) -> Meeting:
     """Do what a user would, with few rows and default parameters."""
-    model = getattr(onkel, meeting.estimator)()
+    model = systems()[meeting.estimator]()
     wanted = {"budget": BUDGET, "n_components": BUDGET, "random_state": 0}
     known = model.get_params()
     model.set_params(**{name: wanted[name] for name in wanted if name in known})

@@ -299,8 +299,8 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = data("binary")
     make("binary", verbose=1).fit(X[:ROWS], y[:ROWS])
     told = capsys.readouterr().out
-    assert "centres moved 0 times, badness" in told
-    assert "centres moved 1 times, badness" in told
+    assert "centres moved 0 times, validation loss" in told
+    assert "centres moved 1 times, validation loss" in told
     make("binary", verbose=1, adapt=False).fit(X[:ROWS], y[:ROWS])
     told = capsys.readouterr().out
     assert "held out" in told

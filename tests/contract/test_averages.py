@@ -62,7 +62,7 @@ def last(system: System) -> System:
 
 
 def size_of_last(model: Any) -> int:
-    return int(model._learner.head.count)
+    return int(model._learner.counters.count)
 
 
 # ---- which systems -------------------------------------------------------------------

@@ -36,7 +36,7 @@ def without_cores() -> Any:
     model = onkel.AVMClassifier(gamma=0.5, coverage_radius=1e-3, max_core=80)
     budget = model.partial_fit(X[:100], y[:100])._learner.budget
     budget.mark[:] = -1
-    budget.ledger[0].cores = 0
+    budget.counters[0].cores = 0
     return model
 
 
@@ -70,8 +70,8 @@ def another_average() -> Any:
 
 def endless_sum() -> Any:
     model = onkel.BSGDClassifier(gamma=0.5, budget=5, average="full")
-    book = model.partial_fit(X[:50], y[:50])._learner.model.average.book
-    book.rows, book.decay = 2**62, 2**61
+    counters = model.partial_fit(X[:50], y[:50])._learner.model.average.counters
+    counters.rows, counters.decay = 2**62, 2**61
     return model
 
 
@@ -134,7 +134,7 @@ def repeated_rows() -> Any:
         (without_tiles, "Memory.values"),
         (strange_class, "Memory.entries.y"),
         (another_average, "Model.average is a Whole, no Mean"),
-        (endless_sum, "book.decay|book.rows"),
+        (endless_sum, "counters.decay|counters.rows"),
         (endless_power, "Kernel.degree"),
         (no_limit, "Discard.limit"),
         (strange_threads, "n_jobs"),

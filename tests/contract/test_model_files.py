@@ -270,8 +270,10 @@ def test_an_unchanged_forgery_is_accepted(content: bytes, tmp_path: Path) -> Non
 
 
 def too_many_centers(model: Any, arrays: Any, metadata: Any) -> None:
-    head = arrays[f"model.{parts(model)['head']['array']}"].view(expansion.HEAD)
-    head["count"] = 10**6
+    counters = arrays[f"model.{parts(model)['counters']['array']}"].view(
+        expansion.COUNTERS
+    )
+    counters["count"] = 10**6
 
 
 def more_than_the_budget(model: Any, arrays: Any, metadata: Any) -> None:

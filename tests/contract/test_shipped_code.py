@@ -17,14 +17,14 @@ from onkel.compiled.functions import _target, jit
 
 LEARN = """
 import sys, warnings, numpy as np, onkel
-from onkel.engine import block, passes
+from onkel.engine import evaluation, passes
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = X[:, 0] > 0
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     model = onkel.RBPClassifier(budget=9, gamma=0.5, random_state=0).fit(X, y)
     scores = model.decision_function(X)
-functions = passes.learn.code, block.score.code
+functions = passes.learn.code, evaluation.score.code
 print(sum(sum(f.stats.cache_misses.values()) for f in functions))
 print(scores.tobytes().hex())
 print(*(str(one.message) for one in said))

@@ -323,7 +323,7 @@ def test_the_checkpoint_is_the_mean_of_the_last_models(oracle: str) -> None:
     np.testing.assert_allclose(
         model.decision_function(probe), np.mean(scores, axis=0), rtol=1e-10, atol=1e-13
     )
-    size = model._learner.head.count
+    size = model._learner.counters.count
     np.testing.assert_array_equal(
         model._learner.budget.checkpoint[:, :size], model._learner.model.coef[:, :size]
     )

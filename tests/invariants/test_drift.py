@@ -25,12 +25,12 @@ def test_the_inverse_does_not_drift(gamma: float) -> None:
         rows = slice(first, first + CHUNK)
         model.partial_fit(X[rows], y[rows], classes=[-1, 1])
         first = (first + CHUNK) % len(y)
-        reads, size = model._learner.model.reads, model.model_size_
-        K, root = reads.values[:size, :size].copy(), reads.root[:size, :size]
+        cache, size = model._learner.model.cache, model.model_size_
+        K, root = cache.values[:size, :size].copy(), cache.root[:size, :size]
         K[np.diag_indices(size)] *= 1 + JITTER
         assert np.abs(K @ (root @ root.T) - np.eye(size)).max() < 1e-5
     # What is kept as K is the Gram matrix of the centres.
     centers = model.support_vectors_
     squared = ((centers[:, None] - centers) ** 2).sum(axis=2)
-    K = reads.values[:size, :size]
+    K = cache.values[:size, :size]
     np.testing.assert_allclose(K, np.exp(-gamma * squared), atol=1e-12)

@@ -306,7 +306,7 @@ def test_the_sum_over_the_memory_does_not_drift(dtype: Any) -> None:
     long = onkel.DualSVRGRegressor(**given, snapshot_period=10**9)
     found = onkel.progressive(long, X.astype(dtype), f)
     memory = long._learner.budget
-    entries, length = memory.entries, memory.ledger[0].length
+    entries, length = memory.entries, memory.counters[0].length
     exact = sum(
         entries[i].slope * memory.values[i, :20].astype(np.float64)
         for i in range(length)

@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 
 from onkel.budget import merge
-from onkel.model import reads
+from onkel.model import center_cache
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
     Update,
     allocate,
     facing,
-    foresee,
+    fill_later_rows,
     resized,
 )
-from onkel.model.inverse import repair
+from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import rows_of
 from onkel.problem import kernels
 
@@ -80,12 +80,18 @@ class Bench:
         self.points = rng.normal(size=(size, 2)) if points is None else points
         self.rows = rng.normal(size=(rows, 2)) if block is None else block
         if kind is None:
-            kind = reads.Gram if gram else reads.Later if scores else reads.Nothing
+            kind = (
+                center_cache.Gram
+                if gram
+                else center_cache.Later
+                if scores
+                else center_cache.Nothing
+            )
         features = self.points.shape[1]
         model = allocate(outputs, capacity, features, np.float64, kind)
         self.model: Model = facing(model, rows_of(self.rows, np.float64))
-        head = self.model.head[0]
-        head.count = head.t = size
+        counters = self.model.counters[0]
+        counters.count = counters.t = size
         self.model.coef[:, :size] = coef
         self.model.points.grid[:size] = self.points
         self.model.norms[:size] = (self.points**2).sum(axis=1)
@@ -93,24 +99,24 @@ class Bench:
         self.model.diag[:size] = np.diag(K)
         self.model.birth[:size] = np.arange(1, size + 1)
         self.model.label[:size] = coef.argmax(axis=0)
-        if kind in (reads.Gram, reads.Nearest):
-            self.model.reads.values[:size, :size] = K
-            self.model.reads.scores[:, :size] = coef @ K
-            head.norm2 = np.einsum("oi,ij,oj", coef, K, coef)
-        if kind is reads.Nearest:
+        if kind in (center_cache.Gram, center_cache.Nearest):
+            self.model.cache.values[:size, :size] = K
+            self.model.cache.scores[:, :size] = coef @ K
+            counters.norm2 = np.einsum("oi,ij,oj", coef, K, coef)
+        if kind is center_cache.Nearest:
             others = np.where(np.eye(size, dtype=bool), -np.inf, K)
-            self.model.reads.nearest[:size] = others.argmax(axis=1)
-            self.model.reads.since[:size] = np.arange(size)
-            self.model.reads.clock[0] = size
-        if kind is reads.Inverse:
-            self.model.reads.values[:size, :size] = K
-            repair(self.model.reads, size)
+            self.model.cache.nearest[:size] = others.argmax(axis=1)
+            self.model.cache.since[:size] = np.arange(size)
+            self.model.cache.clock[0] = size
+        if kind is Inverse:
+            self.model.cache.values[:size, :size] = K
+            repair(self.model.cache, size)
         elif scores:
             # Without a Gram matrix a centre knows of itself and of what came later.
-            self.model.reads.scores[:, :size] = coef @ np.tril(K)
-        self.ahead = self._look_ahead(outputs, capacity)
+            self.model.cache.scores[:, :size] = coef @ np.tril(K)
+        self.block = self._block(outputs, capacity)
 
-    def _look_ahead(self, outputs: int, capacity: int) -> LookAhead:
+    def _block(self, outputs: int, capacity: int) -> Block:
         count, size = len(self.rows), self.size
         kernel = np.full((count, capacity), np.nan)  # nobody may read what is not set
         kernel[:, :size] = self.kernel(self.rows, self.points)
@@ -126,15 +132,16 @@ class Bench:
             "other": np.zeros(features),
             "later": np.zeros(count),
             "raw": np.zeros(outputs),
+            "f": np.zeros(outputs),
             "scratch": np.zeros(max(capacity, outputs)),
             "second": np.zeros(capacity),
             "table": merge.table(),
         }
-        return LookAhead(**{name: parts[name] for name in LookAhead._fields})
+        return Block(**{name: parts[name] for name in Block._fields})
 
     @property
     def size(self) -> int:
-        return int(self.model.head[0].count)
+        return int(self.model.counters[0].count)
 
     @property
     def coef(self) -> np.ndarray:
@@ -143,7 +150,7 @@ class Bench:
 
     @property
     def true_coef(self) -> np.ndarray:
-        return self.model.head[0].factor * self.coef
+        return self.model.counters[0].factor * self.coef
 
     @property
     def births(self) -> list[int]:
@@ -159,12 +166,12 @@ class Bench:
 
     def arrive(self, t: int) -> None:
         """Do what the walk does for row t before it absorbs it."""
-        self.model.head[0].t += 1
-        self.ahead.raw[:] = self.coef @ self.ahead.kernel[t, : self.size]
+        self.model.counters[0].t += 1
+        self.block.raw[:] = self.coef @ self.block.kernel[t, : self.size]
 
-    def look_ahead(self, t: int) -> None:
+    def fill_later(self, t: int) -> None:
         """Do what the walk does for row t after it was absorbed."""
-        foresee(self.model, self.ahead, t)
+        fill_later_rows(self.model, self.block, t)
 
     def resize(self, capacity: int) -> None:
         """Give the model other room, as the learner does."""

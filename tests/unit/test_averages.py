@@ -20,13 +20,12 @@ from onkel.model.averages import (
     Whole,
     Window,
     allocate,
-    roomy,
+    count_row,
+    has_room,
     settle,
-    tick,
 )
 from onkel.model.expansion import (
     add,
-    bequeath,
     clip,
     drop,
     fold,
@@ -37,6 +36,7 @@ from onkel.model.expansion import (
     rescale,
     spread,
     stretch,
+    transfer,
 )
 from tests.unit.hand_made import Bench, rbf, update
 
@@ -50,7 +50,7 @@ FEW = settings(
 )
 # Primitives, and what comes between rows.
 MOVES = (
-    *("insert", "replace", "add", "spread", "bequeath", "drop", "merge"),
+    *("insert", "replace", "add", "spread", "transfer", "drop", "merge"),
     *("rescale", "fold", "stretch", "clip"),
     *("nothing", "settle", "resize", "relabel"),
 )
@@ -139,7 +139,7 @@ class Functions(Past):
 
 def perform(bench: Bench, past: Past, t: int, step: Step) -> None:
     """Do one step to the model, and what it means to the iterates so far."""
-    model, ahead = bench.model, bench.ahead
+    model, block = bench.model, bench.block
     outputs, size = len(model.coef), bench.size
     change = update(step.u) if outputs == 1 else update(step.u, up=1, down=2)
     i, j = int(step.one * size), int(step.other * size)
@@ -147,10 +147,10 @@ def perform(bench: Bench, past: Past, t: int, step: Step) -> None:
     matrices = [] if isinstance(past, Functions) else past.iterates
     match step.move:
         case "insert":
-            insert(model, ahead, t, change)
+            insert(model, block, t, change)
             past.entered()
         case "replace" if size:
-            replace(model, ahead, t, i, change)
+            replace(model, block, t, i, change)
             for a in matrices:
                 a[:, i] = 0
         case "add" if size:
@@ -164,20 +164,20 @@ def perform(bench: Bench, past: Past, t: int, step: Step) -> None:
         case "stretch":
             stretch(model, np.linspace(step.u, step.v, CAPACITY))
         case "clip":
-            clip(model, 0.1 + abs(step.u), ahead.scratch)
+            clip(model, 0.1 + abs(step.u), block.scratch)
         case "drop" if size:
-            drop(model, ahead, t, i)
+            drop(model, block, t, i)
             past.left(i)
-        case "bequeath" if i != j:
+        case "transfer" if i != j:
             heirs = {k: s for k, s in ((j, step.u), (0, step.v)) if k != i}
             for k, share in heirs.items():
-                bequeath(model, i, k, share)
+                transfer(model, i, k, share)
                 for a in matrices:
                     a[:, k] += share * a[:, i]
-            drop(model, ahead, t, i)
+            drop(model, block, t, i)
             past.left(i)
         case "merge" if i != j:
-            merge(model, ahead, t, i, j, 0.3, step.u, step.v)
+            merge(model, block, t, i, j, 0.3, step.u, step.v)
             for a in matrices:
                 a[:, i] = step.u * a[:, i] + step.v * a[:, j]
             past.left(j)
@@ -197,15 +197,15 @@ def relabel(bench: Bench, past: Past) -> None:
         matrix = np.array([[-0.5], [0.0], [0.5]])
     labels = np.zeros(len(bench.model.label), int)
     bench.model = relabelled(bench.model, matrix, labels)
-    bench.ahead = bench.ahead._replace(raw=np.zeros(len(matrix)))
+    bench.block = bench.block._replace(raw=np.zeros(len(matrix)))
     past.mapped(matrix)
 
 
 def arrive(bench: Bench, t: int, base: float) -> float:
     """Do what the walk does for row t before it absorbs it; return the scale."""
     bench.arrive(t)
-    scale = float(bench.model.head[0].factor) * base
-    tick(bench.model.average, bench.model.coef, bench.size, scale)
+    scale = float(bench.model.counters[0].factor) * base
+    count_row(bench.model.average, bench.model.coef, bench.size, scale)
     return scale
 
 
@@ -228,7 +228,7 @@ def test_the_mean_is_that_of_all_iterates(
             scale = arrive(bench, t, step.base)
             past.count(iterate)
             perform(bench, past, t, step)
-            bench.look_ahead(t)
+            bench.fill_later(t)
             wanted = past.mean() if past.total else scale * bench.coef
             found = bench.model.average.of(bench.coef, scale)
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
@@ -241,7 +241,7 @@ def test_a_restart_forgets_all_iterates() -> None:
     for t, step in enumerate(steps):
         arrive(bench, t, 2.0)
         perform(bench, past, t, step)
-        bench.look_ahead(t)
+        bench.fill_later(t)
     bench.model.average.restart()
     found = bench.model.average.of(bench.coef, 2.0)
     np.testing.assert_array_equal(found, 2.0 * bench.coef)
@@ -269,7 +269,7 @@ def test_rows_before_the_first_centre_count_as_zero(whole: bool, decay: int) -> 
         past.count(0.5 * bench.coef)
         arrive(bench, t, 0.5)
         perform(bench, past, t, step)
-        bench.look_ahead(t)
+        bench.fill_later(t)
     found = bench.model.average.of(bench.coef, 0.5)
     np.testing.assert_allclose(found, past.mean())
 
@@ -287,7 +287,7 @@ def test_until_a_row_counts_the_mean_is_the_last_iterate(whole: bool) -> None:
         np.testing.assert_array_equal(found, np.hstack([0.5 * bench.coef, gone]))
         if t < 2:
             arrive(bench, t, 0.5)
-            drop(bench.model, bench.ahead, t, 0)
+            drop(bench.model, bench.block, t, 0)
 
 
 def test_the_sum_of_the_weights_of_the_rows() -> None:
@@ -319,7 +319,7 @@ def test_the_mean_has_the_precision_of_the_model(whole: bool) -> None:
     coef = np.zeros((1, 4), np.float32)
     coef[0, :3] = 1.0, 2.0, 0.1
     for scale in (0.1, 0.3):
-        tick(average, coef, 3, scale)
+        count_row(average, coef, 3, scale)
     found = average.of(coef[:, :3], 1.0)
     assert found.dtype == np.float32
     # Added up in double precision, and rounded once.
@@ -335,9 +335,9 @@ def test_settling_after_many_rows_keeps_what_differences_would_lose() -> None:
     for t in range(ROWS):
         past.count(bench.true_coef)
         arrive(bench, t, 1.0)
-        add(bench.model, 0, t % 4, 0.5 / bench.model.head[0].factor)
+        add(bench.model, 0, t % 4, 0.5 / bench.model.counters[0].factor)
         rescale(bench.model, 0.05)
-        if bench.model.head[0].factor < 1e-3:
+        if bench.model.counters[0].factor < 1e-3:
             fold(bench.model)
     found = bench.model.average.of(bench.coef, 1.0)
     np.testing.assert_allclose(found, past.mean(), rtol=1e-13)
@@ -354,7 +354,7 @@ def values(coef: np.ndarray, points: np.ndarray) -> np.ndarray:
 def of_whole(bench: Bench, scale: float) -> np.ndarray:
     """Values of the mean, with what left, at the points to probe."""
     average = bench.model.average
-    gone = int(average.book[0].retired)
+    gone = int(average.counters[0].retired)
     points = np.concatenate([bench.located(), average.points[:gone]])
     squared = np.concatenate([bench.model.norms[: bench.size], average.norms[:gone]])
     np.testing.assert_allclose(squared, (points**2).sum(axis=1))
@@ -362,10 +362,10 @@ def of_whole(bench: Bench, scale: float) -> np.ndarray:
 
 
 def make_room(bench: Bench, rows: int = 1) -> None:
-    if not roomy(bench.model.average, rows):
+    if not has_room(bench.model.average, rows):
         average = bench.model.average.with_room(rows)
         bench.model = bench.model._replace(average=average)
-    assert roomy(bench.model.average, rows)
+    assert has_room(bench.model.average, rows)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -385,7 +385,7 @@ def test_nothing_is_lost_from_a_whole_mean(
             past.count(values(bench.true_coef * step.base, bench.located()))
             scale = arrive(bench, t, step.base)
             perform(bench, past, t, step)
-            bench.look_ahead(t)
+            bench.fill_later(t)
             if past.total:
                 wanted = past.mean()
             else:
@@ -396,16 +396,16 @@ def test_nothing_is_lost_from_a_whole_mean(
 
 def test_room_is_made_for_two_centres_a_row_and_keeps_what_is_there() -> None:
     bench = averaging(1, Window(whole=True))
-    assert not roomy(bench.model.average, 1)
-    assert roomy(bench.model.average, 0)
+    assert not has_room(bench.model.average, 1)
+    assert has_room(bench.model.average, 0)
     make_room(bench, 2)
-    assert not roomy(bench.model.average, 3)
+    assert not has_room(bench.model.average, 3)
     arrive(bench, 0, 1.0)
     first, second = bench.located()[[0, 1]]
     wanted = bench.coef[0, :2]
-    merge(bench.model, bench.ahead, 0, 0, 1, 0.5, 0.7, 0.7)
+    merge(bench.model, bench.block, 0, 0, 1, 0.5, 0.7, 0.7)
     before = bench.model.average
-    assert before.book[0].retired == 2
+    assert before.counters[0].retired == 2
     make_room(bench, 5)
     average = bench.model.average
     assert len(average.norms) >= 2 + 2 * 5
@@ -420,9 +420,9 @@ def test_room_doubles_so_that_a_long_stream_is_copied_few_times() -> None:
     average = allocate(Window(whole=True), 2, 4, 3, np.float32)
     copies = 0
     for _ in range(2000):
-        if not roomy(average, 1):
+        if not has_room(average, 1):
             average, copies = average.with_room(1), copies + 1
-        average.book[0].retired += 2
+        average.counters[0].retired += 2
     assert copies < 20
     assert average.points.dtype == average.norms.dtype == np.float32
     assert average.masses.shape == (2, len(average.norms))
@@ -441,7 +441,7 @@ def test_the_last_iterate_needs_no_memory() -> None:
         perform(bench, Past(Window()), min(t, ROWS - 1), Step(move, 0.0, 0.5, 0.5, 0.5))
     settle(last, bench.model.coef, bench.size)
     last.skip(7)
-    assert roomy(last, 10**9)
+    assert has_room(last, 10**9)
     np.testing.assert_array_equal(last.of(bench.coef, 0.5), 0.5 * bench.coef)
     single = last.of(np.ones((1, 2), np.float32), 0.1)
     assert single.dtype == np.float32
@@ -454,4 +454,4 @@ def test_the_window_says_which_mean() -> None:
     whole = allocate(Window(3, 3, True), 2, 4, 5, np.float32)
     assert isinstance(whole, Whole)
     assert whole.points.shape == (0, 5)
-    assert (whole.book[0].start, whole.book[0].decay) == (3, 3)
+    assert (whole.counters[0].start, whole.counters[0].decay) == (3, 3)

@@ -18,10 +18,10 @@ from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.discard import Discard
 from onkel.budget.dispatch import absorb
 from onkel.budget.grow import Grow
+from onkel.budget.project_newest import ProjectNewest
 from onkel.budget.redundant import Redundant
 from onkel.budget.remove import Remove
 from onkel.budget.sample import Uniform, Weighted, waterfill
-from onkel.budget.substitute import Substitute
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FIVE = [0.5, -1.0, 2.0, 0.25, -0.75]
@@ -38,8 +38,8 @@ def take_in(bench: Bench, budget: Any, change: Any, *numbers: float, t: int = 0)
     """Let row t arrive and the budget absorb it; return the generator."""
     rng = Numbers(*numbers)
     bench.arrive(t)
-    absorb(budget, bench.model, bench.ahead, t, change, rng)
-    bench.look_ahead(t)
+    absorb(budget, bench.model, bench.block, t, change, rng)
+    bench.fill_later(t)
     return rng
 
 
@@ -54,7 +54,7 @@ HARD = [
     Discard(6),
     Uniform(6, 100.0),
     Weighted(6, 100.0),
-    Substitute(6),
+    ProjectNewest(6),
     Grow(),
     Redundant(6),
     Bernoulli(6, math.inf, 2**62, Remove()),
@@ -82,7 +82,7 @@ def test_with_room_every_budget_just_inserts_and_draws_nothing(budget: Any) -> N
         before = bench.coef
         take_in(bench, budget, change)
         assert bench.size == 6
-        assert bench.model.head[0].maintenance == 0
+        assert bench.model.counters[0].maintenance == 0
         np.testing.assert_array_equal(bench.coef[:, :5], before)
         assert bench.coef[change.up, 5] == 0.3
         assert bench.coef[:, 5].sum() == pytest.approx(0.3 if len(before) == 1 else 0.0)
@@ -104,9 +104,9 @@ def test_without_room_one_leaves_and_the_row_that_came_is_counted(budget: Any) -
         bench = bench_for(budget, coef)
         take_in(bench, full, change, 0.5)
         assert bench.size == 5
-        assert bench.model.head[0].maintenance == 1
+        assert bench.model.counters[0].maintenance == 1
         K = bench.kernel(bench.rows[1:], bench.located())
-        np.testing.assert_allclose(bench.ahead.kernel[1:, :5], K)
+        np.testing.assert_allclose(bench.block.kernel[1:, :5], K)
 
 
 # ---- removal -------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_removal_takes_the_smallest_share_of_the_norm() -> None:
 def test_removal_of_equals_takes_the_oldest() -> None:
     bench = Bench([1.0, -1.0, 1.0, -1.0, 1.0])
     bench.model.birth[:5] = [4, 2, 5, 1, 3]
-    bench.model.head[0].t = 5
+    bench.model.counters[0].t = 5
     assert maintained(bench, update(-1.0)) == {2, 3, 4, 5, 6}
 
 
@@ -153,11 +153,11 @@ def test_removal_with_several_classes_compares_row_norms() -> None:
 
 def fires(rate: float, number: float, t: int, hard: int = 2**62) -> bool:
     bench = Bench(FIVE)
-    bench.model.head[0].t = t - 1
+    bench.model.counters[0].t = t - 1
     rng = take_in(bench, Bernoulli(5, rate, hard, Remove()), update(1.0), number)
     assert rng.left == [], "one number for every insertion that exceeds the budget"
-    assert bench.size == (5 if bench.model.head[0].maintenance else 6)
-    return bool(bench.model.head[0].maintenance)
+    assert bench.size == (5 if bench.model.counters[0].maintenance else 6)
+    return bool(bench.model.counters[0].maintenance)
 
 
 def test_maintenance_runs_with_probability_rate_over_t() -> None:
@@ -322,7 +322,7 @@ def test_the_expected_model_is_the_model_before_the_draw(
 def test_the_expected_model_of_several_classes_is_the_model_before(kind: type) -> None:
     def bench() -> Bench:
         made = Bench(THREE_CLASSES)
-        made.model.head[0].factor = 0.25
+        made.model.counters[0].factor = 0.25
         return made
 
     before = bench().true_coef
@@ -360,7 +360,7 @@ def test_no_coefficient_exceeds_the_cap(
 
     def bench() -> Bench:
         made = Bench(coef)
-        made.model.head[0].factor = factor
+        made.model.counters[0].factor = factor
         return made
 
     before = bench().true_coef
@@ -456,7 +456,7 @@ def test_the_forgetron_forgets_the_oldest_and_accounts_for_it(unsigned: bool) ->
     rng = np.random.default_rng(3)
     budget = forget.make(5, unsigned)
     bench = Bench(np.zeros((1, 0)), rows=40, scores=True, capacity=5)
-    ledger = budget.ledger[0]
+    ledger = budget.counters[0]
     seen = []
     for t in range(40):
         if len(seen) >= 5:
@@ -468,7 +468,7 @@ def test_the_forgetron_forgets_the_oldest_and_accounts_for_it(unsigned: bool) ->
         weight = float(rng.choice([-1.0, 1.0]))
         before = bench.true_coef.copy()
         centers = bench.located() if bench.size else np.zeros((0, 2))
-        factor = bench.model.head[0].factor
+        factor = bench.model.counters[0].factor
         take_in(bench, budget, update(weight / factor), t=t)
         assert ledger.mistakes == t + 1
         assert ledger.damage <= 15 / 32 * (t + 1) + 1e-12
@@ -478,7 +478,7 @@ def test_the_forgetron_forgets_the_oldest_and_accounts_for_it(unsigned: bool) ->
             with_newcomer += weight * rbf(bench.rows[t : t + 1], x[None])[0, 0]
             sign = np.sign(a[oldest][0])
             mu = abs(with_newcomer) if unsigned else sign * with_newcomer
-            phi = float(bench.model.head[0].factor / factor)
+            phi = float(bench.model.counters[0].factor / factor)
             assert phi == pytest.approx(forget.shrinkage(sig, mu, Q, t + 1))
             assert ledger.damage - Q == pytest.approx(damage(phi, sig, mu))
             assert oldest not in survivors(bench)
@@ -487,13 +487,13 @@ def test_the_forgetron_forgets_the_oldest_and_accounts_for_it(unsigned: bool) ->
             assert (np.diff([abs(v[0]) for _, v in ages]) >= -1e-12).all()
         seen.append(t)
         K = rbf(bench.rows[t + 1 :], bench.located())
-        np.testing.assert_allclose(bench.ahead.kernel[t + 1 :, : bench.size], K)
+        np.testing.assert_allclose(bench.block.kernel[t + 1 :, : bench.size], K)
 
 
 def test_the_forgetron_reads_the_true_class_of_the_centre_that_leaves() -> None:
     coef = np.array(THREE_CLASSES)
     budget = forget.make(5, unsigned=False)
-    budget.ledger[0].mistakes = 5
+    budget.counters[0].mistakes = 5
     bench = Bench(coef, scores=True, capacity=5)
     assert bench.model.label[0] == 0
     take_in(bench, budget, update(1.0, up=2, down=0))
@@ -501,8 +501,8 @@ def test_the_forgetron_reads_the_true_class_of_the_centre_that_leaves() -> None:
     points = np.vstack([bench.points, bench.rows[:1]])
     mu = after[0] @ rbf(points, bench.points[:1])[:, 0]
     phi = forget.shrinkage(1.0, mu, 0.0, 6)
-    assert bench.model.head[0].factor == pytest.approx(phi)
-    assert budget.ledger[0].damage == pytest.approx(damage(phi, 1.0, mu))
+    assert bench.model.counters[0].factor == pytest.approx(phi)
+    assert budget.counters[0].damage == pytest.approx(damage(phi, 1.0, mu))
 
 
 # ---- the Budget Perceptron -----------------------------------------------------------
@@ -547,7 +547,7 @@ def test_the_most_redundant_centre_leaves(seed: int, kernel: Any) -> None:
         take_in(bench, Redundant(5), change)
         assert set(bench.births) == {1, 2, 3, 4, 5, 6} - {leaves}
         np.testing.assert_allclose(
-            bench.model.reads.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
+            bench.model.cache.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
         )
 
 
@@ -564,7 +564,7 @@ def test_equally_redundant_centres_leave_oldest_first() -> None:
     points = np.zeros((5, 2))
     bench = Bench([1.0] * 5, gram=True, points=points, block=np.zeros((1, 2)))
     bench.model.birth[:5] = [3, 5, 1, 2, 4]
-    bench.model.head[0].t = 5
+    bench.model.counters[0].t = 5
     take_in(bench, Redundant(5), update(1.0))
     assert set(bench.births) == {2, 3, 4, 5, 6}
 
@@ -604,13 +604,13 @@ def test_the_newcomer_stands_in_for_the_cheapest_victim(seed: int, kernel: Any) 
         costs = [substituted(bench, r, tau)[2] for r in range(5)]
         victim = int(np.argmin(costs))
         _, wanted, _ = substituted(bench, victim, tau)
-        take_in(bench, Substitute(5), change)
+        take_in(bench, ProjectNewest(5), change)
         assert bench.births[victim] == 6
         kept = np.arange(5) != victim
         np.testing.assert_array_equal(bench.coef[:, kept], wanted[:, :5][:, kept])
         np.testing.assert_allclose(bench.coef[:, victim], wanted[:, 5])
         # f'(x_t) = f(x_t) + tau y k_tt, whoever leaves.
-        kxx = bench.ahead.diag[0]
+        kxx = bench.block.diag[0]
         np.testing.assert_allclose(bench.f(bench.rows[0]), before + tau * kxx)
 
 
@@ -644,8 +644,8 @@ def test_victims_of_equal_cost_leave_oldest_first() -> None:
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.0, 0.0]])
     bench = Bench([1.0, -1.0, 1.0, -1.0, 1.0], points=points, block=np.zeros((1, 2)))
     bench.model.birth[:5] = [4, 2, 5, 1, 3]
-    bench.model.head[0].t = 5
-    take_in(bench, Substitute(5), update(0.5))
+    bench.model.counters[0].t = 5
+    take_in(bench, ProjectNewest(5), update(0.5))
     assert set(bench.births) == {2, 3, 4, 5, 6}
 
 
@@ -653,6 +653,6 @@ def test_a_newcomer_without_a_direction_replaces_the_smallest() -> None:
     bench = Bench(FIVE, kernel=linear, block=np.zeros((2, 2)))
     share = np.array(FIVE) ** 2 * np.diag(bench.gram())
     victim = int(share.argmin())
-    take_in(bench, Substitute(5), update(0.5))
+    take_in(bench, ProjectNewest(5), update(0.5))
     assert bench.births[victim] == 6
     assert bench.coef[0, victim] == 0.5

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from onkel.reproduce import choosing, online_data
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 
 
-def small_task(regression: bool = False) -> Task:
+def small_task(regression: bool = False) -> OnlineData:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2)).astype(np.float32)
     f = X[:, 0] * X[:, 1]
-    return Task("cod-rna", X, f if regression else f > 0, regression, 300)
+    return OnlineData("cod-rna", X, f if regression else f > 0, regression, 300)
 
 
 class Guess:

@@ -9,14 +9,14 @@ import pytest
 
 import onkel
 from onkel.reproduce import dualsvrg, store
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from studies import convergence, dual_svrg_differences
 
 
-def small_task(name: str = "cod-rna") -> Task:
+def small_task(name: str = "cod-rna") -> OnlineData:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)).astype(np.float32)
-    return Task(name, X, X[:, 0] * X[:, 1] > 0, False, 200)
+    return OnlineData(name, X, X[:, 0] * X[:, 1] > 0, False, 200)
 
 
 CHOSEN: dict[str, dict[str, Any]] = {
@@ -29,9 +29,9 @@ CHOSEN: dict[str, dict[str, Any]] = {
 def test_the_objective_is_the_mean_of_the_losses_so_far() -> None:
     work = small_task()
     order = np.arange(300)
-    model = dualsvrg.machine(work, dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0)
+    model = dualsvrg.estimator_for(work, dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0)
     found = convergence.objective(work, model, order)
-    again = dualsvrg.machine(work, dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0)
+    again = dualsvrg.estimator_for(work, dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0)
     scores = onkel.progressive(again, work.X, work.y, classes=[False, True])
     hinge = np.maximum(0.0, 1.0 - np.where(work.y, scores, -scores))
     seen = convergence.points(300)
@@ -46,7 +46,7 @@ def test_the_objective_is_the_mean_of_the_losses_so_far() -> None:
 def test_the_smooth_hinge_is_below_the_hinge_by_half_its_width_at_most() -> None:
     work = small_task()
     given = CHOSEN[convergence.REDUCED]
-    model = dualsvrg.machine(work, convergence.REDUCED, **given)
+    model = dualsvrg.estimator_for(work, convergence.REDUCED, **given)
     found = convergence.objective(work, model, np.arange(300))
     own, hinge = (np.array(found[k]) for k in (convergence.OWN, convergence.HINGE))
     gap = hinge - own

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel.budget import cover
+from onkel.budget import cover, dispatch
 from onkel.budget.cover import NO_CORE, Cover
 from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.budget.dispatch import absorb
-from onkel.model import distances, reads
+from onkel.model import center_cache, distances
 from onkel.model.expansion import Update, allocate
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
@@ -26,7 +26,9 @@ FEW = settings(
 
 
 def with_room(budget: Cover, capacity: int) -> Cover:
-    return budget.resized(allocate(1, capacity, 2, np.float64, reads.Nothing))
+    return dispatch.resized(
+        budget, allocate(1, capacity, 2, np.float64, center_cache.Nothing)
+    )
 
 
 SHAPES = ("sphere", "box", "grid")
@@ -104,8 +106,8 @@ class Mirror:
         cores = [c.core for c in self.centres]
         assert (budget.mark[:size] != NO_CORE).tolist() == cores
         assert (budget.mark[size:] == NO_CORE).all()
-        assert budget.ledger[0].cores == sum(cores)
-        assert budget.ledger[0].absorbed == self.absorbed
+        assert budget.counters[0].cores == sum(cores)
+        assert budget.counters[0].absorbed == self.absorbed
 
 
 def empty(block: np.ndarray, outputs: int = 1, **options: Any) -> Bench:
@@ -123,8 +125,8 @@ def take(bench: Bench, budget: Cover, t: int, change: Update, draw: float) -> No
     """Let the walk come to row t; exactly one number is drawn."""
     numbers = Numbers(draw)
     bench.arrive(t)
-    absorb(budget, bench.model, bench.ahead, t, change, numbers)
-    bench.look_ahead(t)
+    absorb(budget, bench.model, bench.block, t, change, numbers)
+    bench.fill_later(t)
     assert not numbers.left
 
 
@@ -263,10 +265,10 @@ def test_a_cover_with_more_room_knows_the_same_cores(shape: str, capacity: int) 
     budget = covering(shape, 0.5, features=1, capacity=20)
     for t in range(20):
         take(bench, budget, t, update(1.0), 0.5)
-    assert budget.ledger[0].cores == bench.size == 20
+    assert budget.counters[0].cores == bench.size == 20
     budget = with_room(budget, 20 + capacity)
     assert len(budget.mark) == 20 + capacity
-    assert budget.ledger[0].cores == 20
+    assert budget.counters[0].cores == 20
     assert (budget.mark[20:] == NO_CORE).all()
     if shape == "grid":
         assert len(budget.table) >= 2 * len(budget.mark)
@@ -294,13 +296,13 @@ def test_kept_rows_are_not_in_the_table_when_it_is_made_anew() -> None:
 
 def test_a_new_cover_has_no_cores_and_is_copied_whole() -> None:
     budget = covering("grid", 1.0, limit=7)
-    assert budget.ledger[0].cores == budget.ledger[0].absorbed == 0
+    assert budget.counters[0].cores == budget.counters[0].absorbed == 0
     assert (budget.mark == NO_CORE).all()
     assert (budget.table == NO_CORE).all()
     bench = empty(np.random.default_rng(0).normal(size=(20, 2)))
     learn(bench, budget)
     twin = pickle.loads(pickle.dumps(budget))
-    assert twin.ledger[0].cores == budget.ledger[0].cores > 0
+    assert twin.counters[0].cores == budget.counters[0].cores > 0
     np.testing.assert_array_equal(twin.table, budget.table)
     np.testing.assert_array_equal(twin.mark, budget.mark)
 
@@ -314,9 +316,9 @@ def test_a_full_cover_lets_the_nearest_core_absorb_and_counts(shape: str) -> Non
     bench = empty(rows)
     budget = covering(shape, 0.5, features=1, limit=3)
     assert learn(bench, budget) == [0, 1, 2, 2, 0, 1, 2, 0]
-    assert budget.ledger[0].cores == bench.size == 3
+    assert budget.counters[0].cores == bench.size == 3
     # Not the one that was covered.
-    assert budget.ledger[0].absorbed == 4
+    assert budget.counters[0].absorbed == 4
     np.testing.assert_array_equal(bench.coef, [[3.0, 2.0, 3.0]])
 
 
@@ -327,7 +329,7 @@ def test_a_full_cover_still_keeps_rows_and_does_not_count_them(shape: str) -> No
     budget = covering(shape, 0.5, beta=1.0, features=1, limit=1)
     # 1/t: kept at t = 2 and not at t = 3, although nearer to the row that was kept.
     assert learn(bench, budget, draws=[1.0, 0.49, 0.34, 0.26]) == [0, 1, 0, 0]
-    assert (budget.ledger[0].cores, budget.ledger[0].absorbed) == (1, 2)
+    assert (budget.counters[0].cores, budget.counters[0].absorbed) == (1, 2)
     assert budget.mark[:2].tolist() == [budget.mark[0], NO_CORE]
     assert budget.mark[0] != NO_CORE
 
@@ -337,7 +339,7 @@ def test_a_full_cover_without_an_update_absorbs_nothing(shape: str) -> None:
     bench = empty([[0.5], [4.5], [9.5]])
     budget = covering(shape, 0.5, features=1, limit=1)
     assert learn(bench, budget, weights=[1.0, 0.0, 0.0]) == [0, -1, -1]
-    assert (budget.ledger[0].cores, budget.ledger[0].absorbed) == (1, 0)
+    assert (budget.counters[0].cores, budget.counters[0].absorbed) == (1, 0)
 
 
 # ---- rows without an update, rows that are kept --------------------------------------
@@ -348,7 +350,7 @@ def test_an_eager_row_becomes_a_core_with_coefficient_zero(shape: str) -> None:
     bench = empty([[0.5, 0.5], [0.55, 0.5], [9.5, 0.5]])
     budget = covering(shape, 0.5)
     assert learn(bench, budget, weights=[0.0, 2.0, 0.0]) == [-1, 0, -1]
-    assert budget.ledger[0].cores == bench.size == 2
+    assert budget.counters[0].cores == bench.size == 2
     np.testing.assert_array_equal(bench.coef, [[2.0, 0.0]])
     np.testing.assert_array_equal(bench.located(), [[0.5, 0.5], [9.5, 0.5]])
 
@@ -358,7 +360,7 @@ def test_a_row_without_an_update_is_never_kept(shape: str) -> None:
     bench = empty([[0.5, 0.5], [0.5, 0.5]])
     budget = covering(shape, 0.5, beta=9.0)
     assert learn(bench, budget, weights=[0.0, 0.0], draws=[0.5, 0.5]) == [-1, -1]
-    assert budget.ledger[0].cores == bench.size == 0
+    assert budget.counters[0].cores == bench.size == 0
 
 
 @each_shape
@@ -368,7 +370,7 @@ def test_a_kept_row_covers_nothing(shape: str) -> None:
     budget = covering(shape, 0.5, beta=1.0, features=1)
     # Kept, then a core, then covered by it: never by the first.
     assert learn(bench, budget, draws=[0.9, 0.6, 0.5, 0.9]) == [0, 1, 1, 1]
-    assert budget.ledger[0].cores == 1
+    assert budget.counters[0].cores == 1
     assert budget.mark[0] == NO_CORE != budget.mark[1]
 
 
@@ -383,8 +385,8 @@ def test_a_row_is_kept_with_the_probability_of_the_paper(rho: float) -> None:
             draws = beta / t**rho + side
             learn(bench, budget, draws=draws)
             kept = 30 if side < 0 else 0
-            assert bench.size - budget.ledger[0].cores == kept
-            assert budget.ledger[0].cores == (kept == 0)
+            assert bench.size - budget.counters[0].cores == kept
+            assert budget.counters[0].cores == (kept == 0)
 
 
 def test_an_update_of_two_classes_goes_to_both_rows_of_the_core() -> None:
@@ -404,11 +406,11 @@ def test_scores_of_rows_to_come_follow_the_core_not_the_row(kind: str) -> None:
     budget = covering("sphere", 0.9)
     for t in range(8):
         take(bench, budget, t, update(1.0 + t), 0.5)
-        later = bench.coef @ bench.ahead.kernel[t + 1 :, : bench.size].T
+        later = bench.coef @ bench.block.kernel[t + 1 :, : bench.size].T
         wanted = bench.coef @ rbf(bench.located(), rows[t + 1 :])
         np.testing.assert_allclose(later, wanted)
         if kind == "gram":
-            squared = bench.model.head[0].norm2
+            squared = bench.model.counters[0].norm2
             assert squared == pytest.approx(bench.squared_norm())
     assert 1 < bench.size < 8
 

@@ -9,8 +9,8 @@ from onkel.engine.threads import Team
 from onkel.problem import kernels, losses
 from onkel.refit import machine as machine_module
 from onkel.refit.deadline import Deadline
-from onkel.refit.machine import Wish, fit
-from onkel.refit.maker import Machine
+from onkel.refit.fitter import Machine
+from onkel.refit.machine import Request, fit
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
 from tests.unit.test_refit_machine import error, find, simulate
@@ -41,10 +41,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def fitted(wish: Wish, deadline: Deadline, rows: int = ROWS) -> Machine:
+def fitted(asked: Request, deadline: Deadline, rows: int = ROWS) -> Machine:
     X, task = simulate(rows, "binary", 0)
     rng = np.random.default_rng(0)
-    return fit(find, X, task, wish, 0.5, rng, deadline=deadline)
+    return fit(find, X, task, asked, 0.5, rng, deadline=deadline)
 
 
 @pytest.mark.parametrize("budget", [200, None])
@@ -53,12 +53,12 @@ def test_it_is_kept_for_every_budget(
 ) -> None:
     monkeypatch.setattr(machine_module, "LARGEST_BUDGET", 250)
     X, task = simulate(2000, "binary", 1)
-    wish = Wish(budget)
-    fitted(wish, Deadline(None, clock))
+    asked = Request(budget)
+    fitted(asked, Deadline(None, clock))
     whole = clock.now
     for limit in (2.0 * whole, 0.5 * whole, 0.2 * whole):
         begun, deadline = clock.now, Deadline(limit, clock)
-        machine = fitted(wish, deadline)
+        machine = fitted(asked, deadline)
         assert clock.now - begun <= 1.2 * limit
         assert limit > whole or deadline.left_out
         assert error(machine, X, task) < 0.25
@@ -66,20 +66,23 @@ def test_it_is_kept_for_every_budget(
 
 def test_of_time_enough_nothing_is_left_out(clock: Clock) -> None:
     deadline = Deadline(1e6, clock)
-    fitted(Wish(60), deadline)
+    fitted(Request(60), deadline)
     assert deadline.left_out == []
 
 
 @pytest.mark.parametrize("rows", [5, 400, ROWS])
-@pytest.mark.parametrize("wish", [Wish(300), Wish(None), Wish(300, 0.5, 2.0)])
-def test_without_any_time_there_is_a_model(wish: Wish, rows: int) -> None:
+@pytest.mark.parametrize("asked", [Request(300), Request(None), Request(300, 0.5, 2.0)])
+def test_without_any_time_there_is_a_model(asked: Request, rows: int) -> None:
     deadline = Deadline(0.0)
-    machine = fitted(wish, deadline, rows)
+    machine = fitted(asked, deadline, rows)
     X, task = simulate(2000, "binary", 1)
     assert deadline.left_out
     assert np.isfinite(machine.coef).all()
     assert rows < 100 or error(machine, X, task) < 0.25
-    assert wish.gamma is None or (machine.gamma, machine.C) == (wish.gamma, wish.C)
+    assert asked.gamma is None or (machine.gamma, machine.C) == (
+        asked.gamma,
+        asked.C,
+    )
 
 
 def test_a_solver_takes_one_step_at_least(clock: Clock) -> None:

@@ -14,18 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel.compiled.functions import ordered
-from onkel.engine.block import Workspace, fill, look_ahead
-from onkel.model import distances, reads
+from onkel.engine.evaluation import Workspace, block_of, fill
+from onkel.model import center_cache, distances
 from onkel.model.distances import (
-    face,
     hash_of_cell,
     in_box,
     in_cell,
+    load_row,
     nearest,
     nearest_in_box,
     squared_distance_to,
 )
-from onkel.model.expansion import LookAhead, Model, allocate, facing
+from onkel.model.expansion import Block, Model, allocate, facing
 from onkel.model.rows import measure, rows_of
 from onkel.problem import kernels
 
@@ -49,23 +49,23 @@ each_kernel = pytest.mark.parametrize("kernel", kernels.KERNELS)
 
 
 class Faced(NamedTuple):
-    """A model, a look-ahead, and the features they were made of in double precision."""
+    """A model, a block, and the features they were made of in double precision."""
 
     model: Model
-    ahead: LookAhead
+    block: Block
     points: np.ndarray
     rows: np.ndarray
 
     def nearest(self, t: int, mark: np.ndarray) -> distances.Nearness:
-        face(self.ahead, t)
+        load_row(self.block, t)
         marked = mark >= 0
         # Near the limit, and only there, the distance has to be exact.
         limit = self.squared(t)[marked].min() if marked.any() else 0.0
-        return nearest(self.model, self.ahead, t, mark, bool(marked.all()), limit)
+        return nearest(self.model, self.block, t, mark, bool(marked.all()), limit)
 
     def in_box(self, t: int, mark: np.ndarray, half_width: float) -> int:
-        face(self.ahead, t)
-        return nearest_in_box(self.model, self.ahead, t, mark, half_width)
+        load_row(self.block, t)
+        return nearest_in_box(self.model, self.block, t, mark, half_width)
 
     def squared(self, t: int) -> np.ndarray:
         return ((self.points - self.rows[t]) ** 2).sum(axis=1)
@@ -85,13 +85,13 @@ def faced(
     points, rows = np.asarray(points, dtype), np.asarray(rows, dtype)
     (size, features), count = points.shape, len(rows)
     similarity = kernels.make(kernel, gamma, 2, 1.0)
-    model = allocate(1, size + 3, features, np.dtype(dtype), reads.Nothing)
+    model = allocate(1, size + 3, features, np.dtype(dtype), center_cache.Nothing)
     model.points[size:] = np.nan  # nobody may read what is not in use
-    model.head[0].count = size
+    model.counters[0].count = size
     model.points[:size] = points
-    measure(similarity, rows_of(points, dtype), 0, size, model.norms)
-    block = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
-    model = facing(model, block)
+    measure(similarity, rows_of(points, dtype), model.norms[:size])
+    given = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
+    model = facing(model, given)
     slots = size
     work = Workspace(
         kernel=np.zeros(count * slots, dtype),
@@ -109,11 +109,11 @@ def faced(
         table=np.zeros((0, 0), np.float32),
     )
     with np.errstate(under="ignore", over="ignore"):
-        fill(similarity, block, 0, (0, count), model, slots, work)
+        fill(similarity, given, (0, count), model, slots, work)
     if clamped and kernel in ("rbf", "laplacian"):
         work.kernel[work.kernel < math.exp(END[np.dtype(dtype)])] = 0
-    ahead = look_ahead(similarity, block, 0, count, slots, work)
-    return Faced(model, ahead, points.astype(np.float64), rows.astype(np.float64))
+    block = block_of(similarity, given, count, slots, work)
+    return Faced(model, block, points.astype(np.float64), rows.astype(np.float64))
 
 
 def marks(size: int, kept: Any = ()) -> np.ndarray:
@@ -152,8 +152,8 @@ def test_squared_distances_come_from_the_features(
     rows = points[:3] + rng.choice([0.0, 1e-3, 1.0]) * rng.normal(size=(3, 5))
     made = faced(points + shift, rows + shift, kernel=kernel, dtype=dtype, form=form)
     for t in range(3):
-        face(made.ahead, t)
-        found = [squared_distance_to(made.model, made.ahead, j) for j in range(6)]
+        load_row(made.block, t)
+        found = [squared_distance_to(made.model, made.block, j) for j in range(6)]
         np.testing.assert_allclose(found, made.squared(t), rtol=1e-10, atol=1e-300)
 
 
@@ -281,7 +281,7 @@ def test_values_that_say_nothing_do_not_decide(dtype: Any, form: str) -> None:
                 form=form,
                 clamped=clamped,
             )
-            assert len(np.unique(made.ahead.kernel[0])) == 1
+            assert len(np.unique(made.block.kernel[0])) == 1
             assert made.nearest(0, marks(5)) == (3, 6.25)
 
 
@@ -313,7 +313,7 @@ def test_values_whose_digits_are_lost_do_not_decide() -> None:
                 squared = made.squared(t)
                 slot = made.nearest(t, marks(40)).slot
                 assert squared[slot] <= squared.min() * (1 + 1e-9)
-                misled += int(made.ahead.kernel[t].argmax()) != squared.argmin()
+                misled += int(made.block.kernel[t].argmax()) != squared.argmin()
     assert misled > 5
 
 
@@ -354,7 +354,7 @@ def test_the_nearest_core_whose_box_holds_the_row(
             found = made.in_box(t, np.where(among, 0, -1), half_width)
         assert found == oldest_nearest(made.squared(t), among & inside)
         for j in range(size):
-            assert in_box(made.model, made.ahead, j, half_width) == inside[j]
+            assert in_box(made.model, made.block, j, half_width) == inside[j]
 
 
 def test_the_border_of_a_box_does_not_belong_to_it() -> None:
@@ -406,10 +406,10 @@ def test_cells_are_those_of_the_floor_and_share_their_hash(
     made = faced(X, X, form=form, kernel="laplacian", gamma=1e-300)
     hashes = []
     for t in range(len(X)):
-        face(made.ahead, t)
-        hashes.append(hash_of_cell(made.ahead, side))
+        load_row(made.block, t)
+        hashes.append(hash_of_cell(made.block, side))
         same = [cell(x, side) == cell(X[t], side) for x in X]
-        found = [in_cell(made.model, made.ahead, j, side) for j in range(len(X))]
+        found = [in_cell(made.model, made.block, j, side) for j in range(len(X))]
         assert found == same
     assert all(0 <= h < distances.MODULUS for h in hashes)
     for i in range(len(X)):
@@ -421,11 +421,11 @@ def test_cells_are_those_of_the_floor_and_share_their_hash(
 def test_cells_are_half_open_and_go_on_below_zero() -> None:
     points = [[0.0], [0.49], [0.5], [-0.01], [-0.5], [-0.51], [-0.0]]
     made = faced(points, points)
-    face(made.ahead, 0)
-    found = [in_cell(made.model, made.ahead, j, 0.5) for j in range(7)]
+    load_row(made.block, 0)
+    found = [in_cell(made.model, made.block, j, 0.5) for j in range(7)]
     assert found == [True, True, False, False, False, False, True]
-    face(made.ahead, 3)
-    found = [in_cell(made.model, made.ahead, j, 0.5) for j in range(7)]
+    load_row(made.block, 3)
+    found = [in_cell(made.model, made.block, j, 0.5) for j in range(7)]
     assert found == [False, False, False, True, True, False, False]
 
 
@@ -434,8 +434,8 @@ def test_points_of_a_cell_are_no_further_apart_than_its_diagonal() -> None:
     X = rng.normal(size=(300, 3))
     made = faced(X, X)
     for t in range(0, 300, 10):
-        face(made.ahead, t)
-        same = [j for j in range(300) if in_cell(made.model, made.ahead, j, 0.8)]
+        load_row(made.block, t)
+        same = [j for j in range(300) if in_cell(made.model, made.block, j, 0.8)]
         assert made.squared(t)[same].max() <= 3 * 0.8**2
 
 
@@ -444,8 +444,8 @@ def test_neighbouring_cells_rarely_share_their_hash() -> None:
     made = faced([[0.0] * 3], lattice + 0.5)
     hashes = []
     for t in range(len(lattice)):
-        face(made.ahead, t)
-        hashes.append(hash_of_cell(made.ahead, 1.0))
+        load_row(made.block, t)
+        hashes.append(hash_of_cell(made.block, 1.0))
     assert len(set(hashes)) >= 0.99 * len(lattice)
     # Also among the low bits, by which the table is filled.
     assert np.bincount(np.array(hashes) & 8191).max() <= 8
@@ -458,8 +458,8 @@ def test_a_cell_is_the_same_in_both_precisions_of_what_both_can_say() -> None:
             made = faced(X, X, dtype=dtype, form=form)
             hashes = []
             for t in range(20):
-                face(made.ahead, t)
-                hashes.append(hash_of_cell(made.ahead, 0.3))
+                load_row(made.block, t)
+                hashes.append(hash_of_cell(made.block, 0.3))
             if dtype is np.float32 and form == "dense":
                 wanted = hashes
             assert hashes == wanted

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onkel.model import reads
+from onkel.model import center_cache
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     add,
     allocate,
     column,
@@ -73,7 +73,7 @@ class Mirror:
             a[change.down] = -change.weight
         self.points[j : j + 1] = [bench.rows[t]]
         self.coef[j : j + 1] = [a]
-        self.birth[j : j + 1] = [int(bench.model.head[0].t)]
+        self.birth[j : j + 1] = [int(bench.model.counters[0].t)]
 
     def remove(self, j: int) -> None:
         """Let the last take the slot of the one that leaves."""
@@ -90,14 +90,14 @@ def perform(bench: Bench, mirror: Mirror, t: int, step: Any) -> None:
     bench.arrive(t)
     j = int(who * bench.size)
     if name == "replace" and bench.size:
-        replace(bench.model, bench.ahead, t, j, change)
+        replace(bench.model, bench.block, t, j, change)
         mirror.put(j, bench, t, change)
     if name.startswith("insert"):
-        insert(bench.model, bench.ahead, t, change)
+        insert(bench.model, bench.block, t, change)
         mirror.put(bench.size - 1, bench, t, change)
         j = int(who * bench.size)
     if name.endswith("drop") and bench.size:
-        drop(bench.model, bench.ahead, t, j)
+        drop(bench.model, bench.block, t, j)
         mirror.remove(j)
     if name == "rescale":
         rescale(bench.model, abs(weight))
@@ -106,7 +106,7 @@ def perform(bench: Bench, mirror: Mirror, t: int, step: Any) -> None:
         fold(bench.model)
         mirror.coef = [mirror.factor * a for a in mirror.coef]
         mirror.factor = 1.0
-    bench.look_ahead(t)
+    bench.fill_later(t)
 
 
 def check(bench: Bench, mirror: Mirror, t: int) -> None:
@@ -118,7 +118,7 @@ def check(bench: Bench, mirror: Mirror, t: int) -> None:
     points = np.array(mirror.points).reshape(size, 2)
     close = {"rtol": 1e-9, "atol": 1e-9}
     np.testing.assert_allclose(bench.coef, coef, **close)
-    np.testing.assert_allclose(bench.model.head[0].factor, mirror.factor, **close)
+    np.testing.assert_allclose(bench.model.counters[0].factor, mirror.factor, **close)
     assert bench.births == mirror.birth
     if size:
         np.testing.assert_array_equal(bench.located(), points)
@@ -126,17 +126,17 @@ def check(bench: Bench, mirror: Mirror, t: int) -> None:
     np.testing.assert_allclose(bench.model.diag[:size], np.diag(K), **close)
     for s in range(t + 1, ROWS):
         np.testing.assert_allclose(
-            column(bench.model, bench.ahead, s),
+            column(bench.model, bench.block, s),
             bench.kernel(bench.rows[s : s + 1], points)[0],
             **close,
         )
-    if isinstance(bench.model.reads, reads.Gram):
-        np.testing.assert_allclose(bench.model.reads.values[:size, :size], K, **close)
+    if isinstance(bench.model.cache, center_cache.Gram):
+        np.testing.assert_allclose(bench.model.cache.values[:size, :size], K, **close)
         np.testing.assert_allclose(
-            bench.model.reads.scores[:, :size], coef @ K, **close
+            bench.model.cache.scores[:, :size], coef @ K, **close
         )
         np.testing.assert_allclose(
-            bench.model.head[0].norm2, np.einsum("oi,ij,oj", coef, K, coef), **close
+            bench.model.counters[0].norm2, np.einsum("oi,ij,oj", coef, K, coef), **close
         )
 
 
@@ -161,15 +161,13 @@ def test_all_that_is_kept_equals_a_recomputation(
 @outputs_and_kernels
 @FEW
 @given(steps=STEPS)
-def test_the_look_ahead_needs_no_gram_matrix(
-    outputs: int, kernel: Any, steps: Any
-) -> None:
+def test_the_block_needs_no_gram_matrix(outputs: int, kernel: Any, steps: Any) -> None:
     bench = Bench(COEF[outputs], ROWS, kernel=kernel, capacity=CAPACITY)
     mirror = Mirror(bench)
     for t, step in enumerate(steps):
         perform(bench, mirror, t, step)
         check(bench, mirror, t)
-    assert bench.model.reads == reads.Nothing()
+    assert bench.model.cache == center_cache.Nothing()
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -179,13 +177,13 @@ def test_insertions_alone_keep_the_norm_without_a_gram_matrix(
     outputs: int, weights: Any
 ) -> None:
     bench = Bench(COEF[outputs], ROWS, capacity=CAPACITY)
-    bench.model.head[0].norm2 = bench.squared_norm()
+    bench.model.counters[0].norm2 = bench.squared_norm()
     for t, weight in enumerate(weights):
         bench.arrive(t)
         change = update(weight) if outputs == 1 else update(weight, up=2, down=0)
-        insert(bench.model, bench.ahead, t, change)
-        bench.look_ahead(t)
-        assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
+        insert(bench.model, bench.block, t, change)
+        bench.fill_later(t)
+        assert bench.model.counters[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -201,14 +199,14 @@ def test_scores_without_a_gram_matrix_count_what_came_later(
         change = update(weight) if outputs == 1 else update(weight, up=1, down=0)
         if forget:
             oldest = int(np.argmin(bench.births))
-            replace(bench.model, bench.ahead, t, oldest, change)
+            replace(bench.model, bench.block, t, oldest, change)
         else:
-            insert(bench.model, bench.ahead, t, change)
-        bench.look_ahead(t)
+            insert(bench.model, bench.block, t, change)
+        bench.fill_later(t)
         K, births = bench.gram(), np.array(bench.births)
         later = births[None, :] >= births[:, None]
         wanted = bench.coef @ (K * later).T
-        np.testing.assert_allclose(bench.model.reads.scores[:, : bench.size], wanted)
+        np.testing.assert_allclose(bench.model.cache.scores[:, : bench.size], wanted)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -235,22 +233,24 @@ def test_add_and_stretch_keep_scores_and_norm_where_these_are_declared(
     else:
         stretch(bench.model, np.arange(1.0, CAPACITY + 1))
     np.testing.assert_allclose(
-        bench.model.reads.scores[:, :5], bench.coef @ bench.gram()
+        bench.model.cache.scores[:, :5], bench.coef @ bench.gram()
     )
-    assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
+    assert bench.model.counters[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_refresh_recomputes_scores_and_norm(outputs: int) -> None:
     bench = Bench(COEF[outputs], ROWS, gram=True, capacity=CAPACITY)
-    bench.model.reads.scores[:] += 0.1
-    bench.model.head[0].norm2 = 77.0
-    head = bench.model.head[0]
-    head.norm2 = reads.refresh(bench.model.reads, bench.model.coef, 5, head.norm2)
-    np.testing.assert_allclose(
-        bench.model.reads.scores[:, :5], bench.coef @ bench.gram()
+    bench.model.cache.scores[:] += 0.1
+    bench.model.counters[0].norm2 = 77.0
+    counters = bench.model.counters[0]
+    counters.norm2 = center_cache.refresh(
+        bench.model.cache, bench.model.coef, 5, counters.norm2
     )
-    assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
+    np.testing.assert_allclose(
+        bench.model.cache.scores[:, :5], bench.coef @ bench.gram()
+    )
+    assert bench.model.counters[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 def test_squared_norms_are_those_of_coefficient_columns() -> None:
@@ -286,12 +286,12 @@ def test_a_cost_that_is_not_a_number_still_leads_to_a_slot(where: list[int]) -> 
 def test_a_resized_model_is_the_same_model(gram: bool, scores: bool) -> None:
     bench = Bench(COEF[3], ROWS, gram=gram, scores=scores)
     model = bench.model._replace(points=bench.model.points.grid)
-    model.head[0].factor = 0.25
+    model.counters[0].factor = 0.25
     new = resized(model, 40)
-    assert new.head[0] == model.head[0]
+    assert new.counters[0] == model.counters[0]
     assert new.coef.shape == (3, 40)
     olds, news = (
-        [*model[1:-3], *(part for part in model.reads if np.ndim(part))]
+        [*model[1:-3], *(part for part in model.cache if np.ndim(part))]
         for model in (model, new)
     )
     for old, copied in zip(olds, news, strict=True):
@@ -299,11 +299,11 @@ def test_a_resized_model_is_the_same_model(gram: bool, scores: bool) -> None:
             slice(0, min(a, b)) for a, b in zip(old.shape, copied.shape, strict=True)
         )
         np.testing.assert_array_equal(copied[used], old[used])
-    assert type(new.reads) is type(bench.model.reads)
+    assert type(new.cache) is type(bench.model.cache)
     if scores:
-        assert new.reads.scores.shape == (3, 40)
+        assert new.cache.scores.shape == (3, 40)
     if gram:
-        assert new.reads.values.shape == (40, 40)
+        assert new.cache.values.shape == (40, 40)
 
 
 def test_relabelling_maps_coefficients_scores_and_norm() -> None:
@@ -312,8 +312,8 @@ def test_relabelling_maps_coefficients_scores_and_norm() -> None:
     new = relabelled(bench.model, halves, np.arange(12) % 2)
     np.testing.assert_array_equal(new.coef, halves @ bench.model.coef)
     bench.model = new
-    np.testing.assert_allclose(new.reads.scores[:, :5], bench.coef @ bench.gram())
-    assert new.head[0].norm2 == pytest.approx(bench.squared_norm())
+    np.testing.assert_allclose(new.cache.scores[:, :5], bench.coef @ bench.gram())
+    assert new.counters[0].norm2 == pytest.approx(bench.squared_norm())
 
     wider = np.zeros((4, 3))
     wider[[0, 2, 3], [0, 1, 2]] = 1.0
@@ -321,20 +321,20 @@ def test_relabelling_maps_coefficients_scores_and_norm() -> None:
     assert bench.coef.shape == (4, 5)
     assert not bench.coef[1].any()
     np.testing.assert_allclose(
-        bench.model.reads.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
+        bench.model.cache.scores[:, :5], bench.coef @ bench.gram(), atol=1e-12
     )
-    assert bench.model.head[0].norm2 == pytest.approx(bench.squared_norm())
+    assert bench.model.counters[0].norm2 == pytest.approx(bench.squared_norm())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_empty_model_has_room_and_a_scale_of_one(dtype: Any) -> None:
-    model = allocate(2, 6, 2, dtype, reads.Gram)
-    assert model.head[0].count == model.head[0].t == 0
-    assert model.head[0].factor == 1.0
-    assert model.coef.dtype == model.reads.values.dtype == model.reads.scores.dtype
+    model = allocate(2, 6, 2, dtype, center_cache.Gram)
+    assert model.counters[0].count == model.counters[0].t == 0
+    assert model.counters[0].factor == 1.0
+    assert model.coef.dtype == model.cache.values.dtype == model.cache.scores.dtype
     assert model.coef.dtype == dtype
-    assert model.coef.shape == model.reads.scores.shape == (2, 6)
+    assert model.coef.shape == model.cache.scores.shape == (2, 6)
 
 
-def test_the_look_ahead_made_by_hand_has_every_field() -> None:
-    assert set(Bench(COEF[1]).ahead._asdict()) == set(LookAhead._fields)
+def test_the_block_made_by_hand_has_every_field() -> None:
+    assert set(Bench(COEF[1]).block._asdict()) == set(Block._fields)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from onkel.budget import landmarks, spill
+from onkel.budget import dispatch, landmarks, spill
 from onkel.budget.declaration import largest_size
 from onkel.budget.dispatch import absorb
 from onkel.budget.linear import Linear
@@ -31,7 +31,7 @@ from onkel.features.dispatch import width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
-from onkel.model import reads
+from onkel.model import center_cache
 from onkel.model.expansion import allocate, facing
 from onkel.model.rows import rows_of
 from onkel.problem import kernels, losses, rates
@@ -426,9 +426,9 @@ def featured(
     # Features are no rows: they were there before the first.
     bench.model.birth[:WIDE] = 0
     bench.model.birth[WIDE : bench.size] -= WIDE
-    bench.model.head[0].t -= WIDE
+    bench.model.counters[0].t -= WIDE
     values = np.random.default_rng(seed + 1).normal(size=(rows, WIDE))
-    bench.ahead.kernel[:, :WIDE] = values
+    bench.block.kernel[:, :WIDE] = values
     return bench, values
 
 
@@ -439,13 +439,13 @@ def test_linear_moves_the_weights_along_the_features(outputs: int) -> None:
     for t, z in enumerate(values):
         weight, down = 0.5 - t, (t % 2 + 1 if outputs == 3 else -1)
         bench.arrive(t)
-        absorb(Linear(), bench.model, bench.ahead, t, update(weight, 0, down), None)
+        absorb(Linear(), bench.model, bench.block, t, update(weight, 0, down), None)
         start[0] += weight * z
         if down >= 0:
             start[down] -= weight * z
         np.testing.assert_allclose(bench.coef, start, rtol=1e-12)
     assert bench.size == WIDE
-    assert bench.model.head[0].maintenance == 0
+    assert bench.model.counters[0].maintenance == 0
     assert largest_size(Linear()) == 0
 
 
@@ -477,7 +477,7 @@ class Spilt:
             np.testing.assert_array_equal(bench.model.coef[:, slot], coef)
             np.testing.assert_array_equal(bench.model.points.grid[slot], x)
             np.testing.assert_array_equal(budget.features[slot - WIDE], z)
-        assert bench.model.head[0].maintenance == self.maintenance
+        assert bench.model.counters[0].maintenance == self.maintenance
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -494,17 +494,19 @@ def test_a_stream_spills_as_defined(
     portion, count = min(portion, limit), 20
     rng = np.random.default_rng(seed)
     bench, values = featured(np.zeros((outputs, WIDE)), count, seed, capacity=30)
-    small = allocate(outputs, WIDE + limit + 1, 2, np.float64, reads.Nothing)
-    budget = spill.make(limit, portion).resized(small._replace(mapping=Fourier(WIDE)))
+    small = allocate(outputs, WIDE + limit + 1, 2, np.float64, center_cache.Nothing)
+    budget = dispatch.resized(
+        spill.make(limit, portion), small._replace(mapping=Fourier(WIDE))
+    )
     mirror = Spilt(outputs, limit, portion)
     for t, z in enumerate(values):
         if t == 10:  # as when the model grows
-            budget = budget.resized(bench.model)
+            budget = dispatch.resized(budget, bench.model)
         weight = float(rng.choice([-1.0, -0.5, 0.25, 0.5, 1.0]))
         down = int(rng.integers(1, 3)) if outputs == 3 else -1
         bench.arrive(t)
-        absorb(budget, bench.model, bench.ahead, t, update(weight, 0, down), None)
-        bench.look_ahead(t)
+        absorb(budget, bench.model, bench.block, t, update(weight, 0, down), None)
+        bench.fill_later(t)
         coef = np.zeros(outputs)
         coef[0] = weight
         if down >= 0:
@@ -516,36 +518,36 @@ def test_a_stream_spills_as_defined(
 
 def test_the_newcomer_may_be_the_first_to_move() -> None:
     bench, values = featured(np.array([[0, 0, 0, 0, 2.0, 3.0]]))
-    budget = spill.make(2, 1).resized(bench.model)
+    budget = dispatch.resized(spill.make(2, 1), bench.model)
     bench.arrive(0)
-    absorb(budget, bench.model, bench.ahead, 0, update(1.0), None)
-    bench.look_ahead(0)
+    absorb(budget, bench.model, bench.block, 0, update(1.0), None)
+    bench.fill_later(0)
     assert bench.size == WIDE + 2
     np.testing.assert_array_equal(bench.coef[0, WIDE:], [2.0, 3.0])
     np.testing.assert_allclose(bench.coef[0, :WIDE], values[0])
     # Nothing is pending of a centre that is no longer there.
-    assert bench.ahead.pending[0] == -1
+    assert bench.block.pending[0] == -1
 
 
 def test_on_ties_the_oldest_move() -> None:
     bench, _ = featured(np.array([[0, 0, 0, 0, 1.0, -1.0, 1.0]]))
-    budget = spill.make(3, 2).resized(bench.model)
+    budget = dispatch.resized(spill.make(3, 2), bench.model)
     bench.arrive(0)
-    absorb(budget, bench.model, bench.ahead, 0, update(-1.0), None)
+    absorb(budget, bench.model, bench.block, 0, update(-1.0), None)
     assert sorted(bench.births[WIDE:]) == [3, 4]
 
 
 def test_a_spill_that_is_resized_keeps_its_features() -> None:
-    model = allocate(1, WIDE + 3, 2, np.float32, reads.Nothing)
+    model = allocate(1, WIDE + 3, 2, np.float32, center_cache.Nothing)
     model = model._replace(mapping=Fourier(WIDE))
-    budget = spill.make(2, 1).resized(model)
+    budget = dispatch.resized(spill.make(2, 1), model)
     assert budget.features.shape[1] == WIDE
     assert len(budget.features) >= 3
     assert budget.features.dtype == np.float32
     before = np.arange(3.0 * WIDE).reshape(3, WIDE)
     budget.features[:3] = before
-    larger = allocate(1, 50, 2, np.float32, reads.Nothing)
-    budget = budget.resized(larger._replace(mapping=Fourier(WIDE)))
+    larger = allocate(1, 50, 2, np.float32, center_cache.Nothing)
+    budget = dispatch.resized(budget, larger._replace(mapping=Fourier(WIDE)))
     np.testing.assert_array_equal(budget.features[:3], before)
     assert not budget.features[3:].any()
     assert (budget.limit, budget.portion) == (2, 1)
@@ -559,20 +561,20 @@ def test_landmarks_are_collected_and_the_next_update_waits(outputs: int) -> None
     for t in range(3):
         bench.arrive(t)
         change = update(t + 0.5, 0, down)
-        absorb(budget, bench.model, bench.ahead, t, change, None)
-        bench.look_ahead(t)
+        absorb(budget, bench.model, bench.block, t, change, None)
+        bench.fill_later(t)
         assert bench.size == t + 1
-        assert bench.model.head[0].halted == 0
+        assert bench.model.counters[0].halted == 0
     before = bench.coef
     bench.arrive(3)
-    absorb(budget, bench.model, bench.ahead, 3, update(-0.25, 0, down), None)
-    assert bench.model.head[0].halted == 1
+    absorb(budget, bench.model, bench.block, 3, update(-0.25, 0, down), None)
+    assert bench.model.counters[0].halted == 1
     assert bench.size == 3
     np.testing.assert_array_equal(bench.coef, before)
     np.testing.assert_array_equal(bench.located(), bench.rows[:3])
-    pending = budget.ledger[0]
+    pending = budget.counters[0]
     assert (pending.up, pending.down, pending.weight) == (0, down, -0.25)
-    assert bench.model.head[0].maintenance == 0
+    assert bench.model.counters[0].maintenance == 0
     assert largest_size(budget) == 3
 
 
@@ -585,8 +587,8 @@ def remembered(outputs: int, seed: int, length: int = SIZE) -> svrg.Memory:
     """Make a memory of rows with slopes, some of them cores; its gradient fits."""
     rng = np.random.default_rng(seed)
     memory = svrg.make(limit=5, radius=0.0, lazy=False, size=SIZE)
-    model = allocate(outputs, 12, 2, np.float64, reads.Nothing)
-    memory = memory.resized(model._replace(mapping=Fourier(WIDE)))
+    model = allocate(outputs, 12, 2, np.float64, center_cache.Nothing)
+    memory = dispatch.resized(memory, model._replace(mapping=Fourier(WIDE)))
     count = WIDE + 3
     for array in (memory.checkpoint, memory.total):
         array[:, :count] = rng.normal(size=(outputs, count))
@@ -607,8 +609,8 @@ def remembered(outputs: int, seed: int, length: int = SIZE) -> svrg.Memory:
         entry.slot = WIDE + i if i < 3 else svrg.NO_SLOT
         entry.known = count
     memory.gradient[:] = summed(memory, length)
-    memory.ledger[0].length, memory.ledger[0].place = length, length % SIZE
-    memory.ledger[0].steps = 4
+    memory.counters[0].length, memory.counters[0].place = length, length % SIZE
+    memory.counters[0].steps = 4
     return memory
 
 
@@ -633,8 +635,8 @@ def test_a_memory_that_is_resized_keeps_its_contents(
     outputs: int, capacity: int
 ) -> None:
     memory = remembered(outputs, seed=0)
-    model = allocate(outputs, capacity, 2, np.float64, reads.Nothing)
-    new = memory.resized(model._replace(mapping=Fourier(WIDE)))
+    model = allocate(outputs, capacity, 2, np.float64, center_cache.Nothing)
+    new = dispatch.resized(memory, model._replace(mapping=Fourier(WIDE)))
     for name in ("checkpoint", "total", "gradient", "values"):
         old, got = getattr(memory, name), getattr(new, name)
         assert got.shape == (len(old), capacity)
@@ -644,7 +646,7 @@ def test_a_memory_that_is_resized_keeps_its_contents(
     assert len(new.values) % svrg.TILE == 0 and not new.values[SIZE:].any()
     np.testing.assert_array_equal(new.points, memory.points)
     np.testing.assert_array_equal(new.entries, memory.entries)
-    np.testing.assert_array_equal(new.ledger, memory.ledger)
+    np.testing.assert_array_equal(new.counters, memory.counters)
     assert (new.mark[:WIDE] != 0).all() and (new.mark[WIDE:] == 0).all()
     assert new.scores.shape == (outputs,) and new.some.shape == (outputs, svrg.TILE)
 
@@ -664,7 +666,7 @@ def test_a_third_label_shares_the_output_and_doubles_the_gradient(
     matrix = np.zeros((3, 1))
     matrix[place, 0] = -0.5, 0.5
     memory = remembered(1, seed)
-    after = memory.relabelled(matrix)
+    after = dispatch.relabelled(memory, matrix)
     for name in ("checkpoint", "total"):
         old, got = getattr(memory, name), getattr(after, name)
         np.testing.assert_array_equal(got[low], -old[0] / 2)
@@ -694,7 +696,7 @@ def test_a_fourth_label_moves_the_rows_of_the_others(
     matrix = np.zeros((4, 3))
     matrix[place, np.arange(3)] = 1.0
     memory = remembered(3, seed)
-    after = memory.relabelled(matrix)
+    after = dispatch.relabelled(memory, matrix)
     for name in ("checkpoint", "total", "gradient"):
         old, got = getattr(memory, name), getattr(after, name)
         np.testing.assert_array_equal(got[place], old)
@@ -716,7 +718,7 @@ def test_a_memory_that_is_not_full_is_relabelled_alike(outputs: int) -> None:
         matrix[place, 0] = -0.5, 0.5
     else:
         matrix[place, np.arange(3)] = 1.0
-    after = memory.relabelled(matrix)
+    after = dispatch.relabelled(memory, matrix)
     np.testing.assert_allclose(after.gradient, summed(after, 4), atol=1e-12)
     assert not after.entries.slope[4:].any()
 
@@ -732,9 +734,9 @@ def test_a_checkpoint_takes_all_slopes_anew(
     loss = losses.make("log_loss")
     rate = rates.constant(0.1, 0.01)
     plan = svrg.ReducedPlan(RBF, loss, rate, False, period, reset)
-    model = allocate(outputs, 12, 2, np.float64, reads.Nothing)
+    model = allocate(outputs, 12, 2, np.float64, center_cache.Nothing)
     model = model._replace(mapping=Fourier(WIDE))
-    model.head[0].count = count
+    model.counters[0].count = count
     model.points[WIDE:count] = np.random.default_rng(3).normal(size=(3, 2))
     # The last core came after some of the rows.
     for i in range(length):
@@ -745,7 +747,7 @@ def test_a_checkpoint_takes_all_slopes_anew(
     np.testing.assert_array_equal(memory.checkpoint, total / period)
     np.testing.assert_array_equal(model.coef, total / period if reset else 0.0)
     assert not memory.total.any()
-    assert memory.ledger[0].steps == 0
+    assert memory.counters[0].steps == 0
     for i in range(length):
         entry = memory.entries[i]
         values = memory.values[i, :count].copy()
@@ -766,5 +768,5 @@ def test_an_empty_memory_says_whom_it_takes() -> None:
         memory = svrg.make(limit, radius, lazy, size)
         assert (memory.limit, memory.radius, memory.lazy) == (limit, radius, lazy)
         assert len(memory.entries) == size
-        assert memory.ledger[0].length == memory.ledger[0].place == 0
+        assert memory.counters[0].length == memory.counters[0].place == 0
         assert largest_size(memory) == limit

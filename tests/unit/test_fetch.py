@@ -17,9 +17,9 @@ from onkel.data import fetch as fetch_module
 from onkel.data.catalogue import (
     CACHE_VARIABLE,
     VARIABLE,
-    Entry,
-    File,
-    Part,
+    CatalogueEntry,
+    CataloguePart,
+    ListedFile,
     cache,
     entries,
 )
@@ -100,8 +100,9 @@ def published(server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Publishes the points at the server, with what is known of them."""
 
     def publish(rows: int = 3000, features: int = 2, **known: Any) -> None:
-        file = File("points.bz2", server.address, **(RIGHT | known))
-        entry = Entry("points", "binary", features, {"train": Part(rows, None, file)})
+        file = ListedFile("points.bz2", server.address, **(RIGHT | known))
+        parts = {"train": CataloguePart(rows, None, file)}
+        entry = CatalogueEntry("points", "binary", features, parts)
         monkeypatch.setattr(catalogue_module, "_packaged", lambda: {"points": entry})
 
     publish()

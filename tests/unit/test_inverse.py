@@ -13,21 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.dispatch import absorb, lay, leans, maintain
-from onkel.budget.inherit import Inherit
+from onkel.budget.dispatch import absorb, add_to_span, in_span, maintain
 from onkel.budget.project import Project, losses, project_out
-from onkel.budget.represent import Represent
-from onkel.model import reads
+from onkel.budget.project_all import ProjectAll
+from onkel.budget.project_if_close import ProjectIfClose
 from onkel.model.expansion import drop, insert
 from onkel.model.inverse import (
     CHECK_EVERY,
     JITTER,
+    Inverse,
+    add_to_centers,
     deviation,
-    in_span,
     inverse_column,
     inverse_diagonal,
-    lay_on,
-    lean,
+    project_row,
+    row_in_span,
 )
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
@@ -58,7 +58,7 @@ each_change = pytest.mark.parametrize(
 
 
 def made(coef: Any = FIVE, **options: Any) -> Bench:
-    return Bench(coef, kind=reads.Inverse, **options)
+    return Bench(coef, kind=Inverse, **options)
 
 
 def jittered(K: np.ndarray) -> np.ndarray:
@@ -89,8 +89,8 @@ def distance(bench: Bench, points: np.ndarray, coef: np.ndarray) -> float:
 
 def check_inverse(bench: Bench, error: float = 1e-6) -> None:
     size, K = bench.size, bench.gram()
-    np.testing.assert_allclose(bench.model.reads.values[:size, :size], K, atol=1e-12)
-    root = bench.model.reads.root[:size, :size]
+    np.testing.assert_allclose(bench.model.cache.values[:size, :size], K, atol=1e-12)
+    root = bench.model.cache.root[:size, :size]
     product = jittered(K) @ (root @ root.T)
     np.testing.assert_allclose(product, np.eye(size), atol=error)
 
@@ -121,26 +121,26 @@ def test_the_root_gives_the_inverse_whatever_comes_and_goes(
     bench = made(FIVE, kernel=kernel, block=block, capacity=14)
     for t, (edit, who) in enumerate(edits):
         bench.arrive(t)
-        lean(bench.model, bench.ahead, t)
-        if not in_span(bench.model):
-            insert(bench.model, bench.ahead, t, update(0.3))
+        project_row(bench.model, bench.block, t)
+        if not row_in_span(bench.model):
+            insert(bench.model, bench.block, t, update(0.3))
         j = int(who * bench.size)
         if edit != "nothing" and bench.size > 1:
             edit_out = drop if edit == "drop" else project_out
-            edit_out(bench.model, bench.ahead, t, j)
-        bench.look_ahead(t)
+            edit_out(bench.model, bench.block, t, j)
+        bench.fill_later(t)
         check_inverse(bench, error)
 
 
 def test_a_model_that_was_emptied_starts_anew() -> None:
     bench = made([0.5, 1.0])
     for j in (1, 0):
-        drop(bench.model, bench.ahead, 0, j)
+        drop(bench.model, bench.block, 0, j)
     for t in range(2):
         bench.arrive(t)
-        assert lean(bench.model, bench.ahead, t) > 0
-        insert(bench.model, bench.ahead, t, update(0.3))
-        bench.look_ahead(t)
+        assert project_row(bench.model, bench.block, t) > 0
+        insert(bench.model, bench.block, t, update(0.3))
+        bench.fill_later(t)
     assert bench.size == 2
     check_inverse(bench)
 
@@ -149,19 +149,19 @@ def test_columns_and_the_diagonal_are_those_of_the_inverse() -> None:
     bench = made()
     K_inv, column = np.linalg.inv(jittered(bench.gram())), np.zeros(12)
     for p in range(5):
-        inverse_column(bench.model.reads, p, 5, column)
+        inverse_column(bench.model.cache, p, 5, column)
         np.testing.assert_allclose(column[:5], K_inv[p])
-        found = inverse_diagonal(bench.model.reads, p, 5)
+        found = inverse_diagonal(bench.model.cache, p, 5)
         assert found == pytest.approx(K_inv[p, p])
-        assert deviation(bench.model.reads, p, 5) < 1e-10
+        assert deviation(bench.model.cache, p, 5) < 1e-10
 
 
 def test_what_a_row_leaves_is_orthogonal_to_the_centres() -> None:
     for kernel in (rbf, poly):
         bench = made(kernel=kernel)
         x = bench.rows[:1]
-        r2 = lean(bench.model, bench.ahead, 0)
-        d, K = bench.model.reads.shares[:5], bench.gram()
+        r2 = project_row(bench.model, bench.block, 0)
+        d, K = bench.model.cache.shares[:5], bench.gram()
         k_x, kxx = kernel(bench.points, x)[:, 0], kernel(x, x)[0, 0]
         np.testing.assert_allclose(d, projection(bench, x)[:, 0], rtol=1e-6)
         np.testing.assert_allclose(K @ d, k_x, atol=1e-6)
@@ -175,7 +175,7 @@ def test_the_inverse_diagonal_is_one_over_what_a_centre_adds() -> None:
         others = np.arange(5) != p
         d = np.linalg.solve(K[np.ix_(others, others)], K[others, p])
         left = K[p, p] - d @ K[others, p]
-        found = 1 / inverse_diagonal(bench.model.reads, p, 5)
+        found = 1 / inverse_diagonal(bench.model.cache, p, 5)
         assert found == pytest.approx(left, rel=1e-4)
 
 
@@ -184,51 +184,51 @@ def test_only_a_duplicate_lies_in_the_span(kernel: Any) -> None:
     points = np.random.default_rng(0).normal(size=(5, 2))
     bench = made(kernel=kernel, points=points, block=np.vstack([points, [[2.0, 2.0]]]))
     for t in range(6):
-        lean(bench.model, bench.ahead, t)
-        assert in_span(bench.model) == (t < 5)
+        project_row(bench.model, bench.block, t)
+        assert row_in_span(bench.model) == (t < 5)
 
 
 def test_two_directions_span_the_plane() -> None:
     block = np.array([[3.0, -7.0], [1e-3, 0.0], [0.0, 0.0]])
     bench = made([1.0, 1.0], kernel=linear, points=np.eye(2), block=block)
     for t in range(3):
-        lean(bench.model, bench.ahead, t)
-        assert in_span(bench.model)
+        project_row(bench.model, bench.block, t)
+        assert row_in_span(bench.model)
     line = made([1.0], kernel=linear, points=np.eye(2)[:1], block=block)
-    lean(line.model, line.ahead, 0)
-    assert not in_span(line.model)
+    project_row(line.model, line.block, 0)
+    assert not row_in_span(line.model)
 
 
 @pytest.mark.parametrize("corrupt", [False, True])
 def test_a_corrupted_root_is_repaired_and_counted(corrupt: bool) -> None:
     bench = made(rows=CHECK_EVERY)
     if corrupt:
-        bench.model.reads.root[:5, :5] += 0.1
-    book = bench.model.reads.book[0]
+        bench.model.cache.root[:5, :5] += 0.1
+    status = bench.model.cache.status[0]
     for t in range(CHECK_EVERY):
-        assert book.repairs == 0
+        assert status.repairs == 0
         bench.arrive(t)
-        lean(bench.model, bench.ahead, t)
-        insert(bench.model, bench.ahead, t, update(0.3))
+        project_row(bench.model, bench.block, t)
+        insert(bench.model, bench.block, t, update(0.3))
         if t < CHECK_EVERY - 1:
-            drop(bench.model, bench.ahead, t, 5)
-    assert book.edits == CHECK_EVERY
-    assert book.repairs == corrupt
+            drop(bench.model, bench.block, t, 5)
+    assert status.edits == CHECK_EVERY
+    assert status.repairs == corrupt
     check_inverse(bench)
 
 
 def test_a_resized_inverse_goes_on() -> None:
     bench = made(capacity=6)
-    bench.model.reads.book[0].edits = 7
+    bench.model.cache.status[0].edits = 7
     bench.resize(12)
-    bench.ahead = bench._look_ahead(1, 12)
-    assert bench.model.reads.book[0].edits == 7
+    bench.block = bench._block(1, 12)
+    assert bench.model.cache.status[0].edits == 7
     check_inverse(bench)
     for t in range(3):
         bench.arrive(t)
-        lean(bench.model, bench.ahead, t)
-        insert(bench.model, bench.ahead, t, update(0.3))
-        bench.look_ahead(t)
+        project_row(bench.model, bench.block, t)
+        insert(bench.model, bench.block, t, update(0.3))
+        bench.fill_later(t)
     assert bench.size == 8
     check_inverse(bench)
 
@@ -248,8 +248,8 @@ def test_laying_a_row_on_the_centres_adds_its_projection(
 ) -> None:
     bench = made(coef)
     wanted = laid(bench, change)
-    lean(bench.model, bench.ahead, 0)
-    lay_on(bench.model, change)
+    project_row(bench.model, bench.block, 0)
+    add_to_centers(bench.model, change)
     np.testing.assert_allclose(bench.coef, wanted, rtol=1e-6)
     # Of all models over these centres it is the nearest to the one with the row.
     full = np.hstack([coef, directions(change, len(coef))[:, None]])
@@ -266,19 +266,19 @@ def test_laying_a_row_on_the_centres_adds_its_projection(
 def test_a_row_in_the_span_is_laid_on_the_centres_not_stored(by_residual: bool) -> None:
     strategy = Project(by_residual)
     bench = made(points=np.arange(10.0).reshape(5, 2), block=np.array([[4.0, 5.0]]))
-    assert leans(strategy, bench.model, bench.ahead, 0)
-    lay(strategy, bench.model, 0, 0.5)
+    assert in_span(strategy, bench.model, bench.block, 0)
+    add_to_span(strategy, bench.model, 0, 0.5)
     np.testing.assert_allclose(bench.coef, FIVE + 0.5 * THIRD, atol=1e-6)
     absorb(
         Bernoulli(5, math.inf, 2**62, strategy),
         bench.model,
-        bench.ahead,
+        bench.block,
         0,
         update(0.5),
         Numbers(),
     )
     np.testing.assert_allclose(bench.coef, FIVE + THIRD, atol=1e-6)
-    assert bench.model.head[0].maintenance == 0
+    assert bench.model.counters[0].maintenance == 0
 
 
 # ---- projecting a centre out ---------------------------------------------------------
@@ -317,7 +317,7 @@ def test_the_victim_and_its_projection_equal_brute_force(
         np.testing.assert_allclose(cost[:5], lost, rtol=1e-3)
         if not by_residual:
             lost = (coef**2).sum(axis=0) * np.diag(before.gram())
-        maintain(Project(by_residual), bench.model, bench.ahead, 0)
+        maintain(Project(by_residual), bench.model, bench.block, 0)
         check_projected(bench, before, int(lost.argmin()))
 
 
@@ -337,22 +337,22 @@ def test_the_newcomer_inherits_and_never_leaves(
         before = made(np.hstack([coef, given]), points=points)
         old = [without(before, p)[1] for p in range(5)]
         bench.arrive(0)
-        absorb(Inherit(5), bench.model, bench.ahead, 0, change, Numbers())
+        absorb(ProjectAll(5), bench.model, bench.block, 0, change, Numbers())
         assert 6 in bench.births
-        assert bench.model.head[0].maintenance == 1
+        assert bench.model.counters[0].maintenance == 1
         check_projected(bench, before, int(np.argmin(old)))
 
 
 def test_a_newcomer_with_room_or_in_the_span_moves_nobody_out() -> None:
     bench = made()
     bench.arrive(0)
-    absorb(Inherit(6), bench.model, bench.ahead, 0, update(0.4), Numbers())
+    absorb(ProjectAll(6), bench.model, bench.block, 0, update(0.4), Numbers())
     np.testing.assert_array_equal(bench.coef, np.hstack([FIVE, [[0.4]]]))
     bench = made(block=made().points[2:3])
     bench.arrive(0)
-    absorb(Inherit(5), bench.model, bench.ahead, 0, update(0.4), Numbers())
+    absorb(ProjectAll(5), bench.model, bench.block, 0, update(0.4), Numbers())
     np.testing.assert_allclose(bench.coef, FIVE + 0.4 * THIRD, atol=1e-6)
-    assert bench.model.head[0].maintenance == 0
+    assert bench.model.counters[0].maintenance == 0
 
 
 # ---- the Projectron ------------------------------------------------------------------
@@ -360,17 +360,17 @@ def test_a_newcomer_with_room_or_in_the_span_moves_nobody_out() -> None:
 PLENTY = 2**62
 
 
-def represent(bench: Bench, change: Any, *budget: Any) -> Any:
+def project_if_close(bench: Bench, change: Any, *budget: Any) -> Any:
     """Let row 0 arrive as an update; return the head of the model."""
     bench.arrive(0)
-    bench.model.head[0].updates = 1
-    absorb(Represent(*budget), bench.model, bench.ahead, 0, change, Numbers())
-    return bench.model.head[0]
+    bench.model.counters[0].updates = 1
+    absorb(ProjectIfClose(*budget), bench.model, bench.block, 0, change, Numbers())
+    return bench.model.counters[0]
 
 
 def leftover(bench: Bench) -> float:
     """Norm of what the centres leave of row 0."""
-    return math.sqrt(lean(bench.model, bench.ahead, 0))
+    return math.sqrt(project_row(bench.model, bench.block, 0))
 
 
 @each_change
@@ -380,8 +380,8 @@ def test_a_mistake_is_stored_or_laid_on_the_centres_by_its_residual(
     for share, stored in ((0.999, True), (1.001, False)):
         bench = made(coef)
         threshold, wanted = share * leftover(bench), laid(bench, change)
-        head = represent(bench, change, PLENTY, threshold, False)
-        assert (head.updates, head.maintenance) == (1, 0)
+        counters = project_if_close(bench, change, PLENTY, threshold, False)
+        assert (counters.updates, counters.maintenance) == (1, 0)
         if stored:
             new = directions(change, len(coef))
             np.testing.assert_array_equal(
@@ -396,15 +396,15 @@ def test_a_full_budget_lays_all_mistakes_on_the_centres_and_counts_them() -> Non
     for threshold, counted in ((1e-3, 1), (1.0, 0)):
         bench = made()
         wanted = laid(bench, update(0.4))
-        head = represent(bench, update(0.4), 5, threshold, False)
-        assert head.maintenance == counted
+        counters = project_if_close(bench, update(0.4), 5, threshold, False)
+        assert counters.maintenance == counted
         np.testing.assert_allclose(bench.coef, wanted, rtol=1e-6)
 
 
 def test_a_threshold_of_zero_stores_all_but_duplicates() -> None:
-    assert represent(made(), update(0.4), PLENTY, 0.0, False).count == 6
+    assert project_if_close(made(), update(0.4), PLENTY, 0.0, False).count == 6
     bench = made(block=made().points[2:3])
-    assert represent(bench, update(0.4), PLENTY, 0.0, False).count == 5
+    assert project_if_close(bench, update(0.4), PLENTY, 0.0, False).count == 5
     np.testing.assert_allclose(bench.coef, FIVE + 0.4 * THIRD, atol=1e-6)
 
 
@@ -412,7 +412,7 @@ def with_margin(coef: np.ndarray, change: Any, margin: float) -> Bench:
     """Scale a model so that row 0 has a margin as to the update."""
     bench = made(coef)
     f = bench.f(bench.rows[0]) @ np.sign(directions(change, len(coef)))
-    bench.model.head[0].factor = margin / f
+    bench.model.counters[0].factor = margin / f
     return bench
 
 
@@ -426,31 +426,31 @@ def test_a_small_margin_is_corrected_by_the_formula_of_the_paper(
     bench = with_margin(coef, change, margin)
     residual = leftover(bench)
     loss, p2 = 1.0 - margin, 1.0 - residual**2
-    head = represent(bench, change, PLENTY, threshold, True)
-    assert (head.count, head.maintenance) == (5, 0)
+    counters = project_if_close(bench, change, PLENTY, threshold, True)
+    assert (counters.count, counters.maintenance) == (5, 0)
     if loss * threshold <= residual:
         np.testing.assert_array_equal(bench.coef, coef)
-        assert head.updates == 0, "nothing happened, so it does not count"
+        assert counters.updates == 0, "nothing happened, so it does not count"
         return
     tau = min(loss / p2, 1.0, 2.0 * (loss - residual / threshold) / p2)
     tau = tau if len(coef) == 1 else tau / 2
     wanted = laid(made(coef), change, tau)
     np.testing.assert_allclose(bench.coef, wanted, rtol=1e-6)
-    assert head.updates == 1
+    assert counters.updates == 1
 
 
 @each_change
 def test_a_mistake_is_one_for_the_aggressive_too(coef: np.ndarray, change: Any) -> None:
     for margin in (-0.5, 0.0):
         bench = with_margin(coef, change, -1.0)
-        bench.model.head[0].factor *= -margin
-        assert represent(bench, change, PLENTY, 1e-3, True).count == 6
+        bench.model.counters[0].factor *= -margin
+        assert project_if_close(bench, change, PLENTY, 1e-3, True).count == 6
     bench = with_margin(coef, change._replace(weight=-change.weight), 0.5)
-    assert represent(bench, change, PLENTY, 1e-3, True).count == 6
+    assert project_if_close(bench, change, PLENTY, 1e-3, True).count == 6
 
 
 def test_a_row_that_no_centre_knows_is_not_corrected() -> None:
     bench = made([1.0, 2.0], block=np.full((1, 2), 9.0))
     assert 0 < bench.f(bench.rows[0])[0] < 1e-12
-    assert represent(bench, update(1.0), PLENTY, 100.0, True).updates == 0
+    assert project_if_close(bench, update(1.0), PLENTY, 100.0, True).updates == 0
     np.testing.assert_array_equal(bench.coef, [[1.0, 2.0]])

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel.budget import merge, neighbors
-from onkel.budget.dispatch import lay, leans, maintain
+from onkel.budget.dispatch import add_to_span, in_span, maintain
 from onkel.budget.merge import TABLE_ERROR, Merge, best_meeting, lower_bound, partner
 from onkel.budget.remove import Remove
-from onkel.model import reads
+from onkel.model import center_cache
 from onkel.model.expansion import insert, row
 from onkel.model.expansion import merge as merge_centers
 from tests.unit.hand_made import GAMMA, Bench, rbf, update
@@ -146,8 +146,8 @@ def test_the_bound_is_tight_for_one_output() -> None:
 
 
 def find(bench: Bench, m: int) -> merge.Match:
-    row(bench.model, bench.ahead, m, bench.ahead.second)
-    return partner(bench.model, bench.ahead, m, bench.ahead.second[: bench.size])
+    row(bench.model, bench.block, m, bench.block.second)
+    return partner(bench.model, bench.block, m, bench.block.second[: bench.size])
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -194,8 +194,8 @@ def test_rows_of_coefficients_at_a_right_angle_are_no_partners() -> None:
 def maintained(bench: Bench, strategy: Any = None) -> Bench:
     """Let row 0 pass, and the strategy make the model smaller."""
     bench.arrive(0)
-    maintain(strategy or Merge(), bench.model, bench.ahead, 0)
-    bench.look_ahead(0)
+    maintain(strategy or Merge(), bench.model, bench.block, 0)
+    bench.fill_later(0)
     return bench
 
 
@@ -269,20 +269,20 @@ def test_a_model_of_one_centre_becomes_empty() -> None:
 def test_a_newcomer_that_is_the_smallest_merges_too() -> None:
     bench = Bench([1.0, 2.0, -1.0])
     bench.arrive(0)
-    insert(bench.model, bench.ahead, 0, update(0.1))
+    insert(bench.model, bench.block, 0, update(0.1))
     before = Bench(bench.coef, points=bench.located())
-    maintain(Merge(), bench.model, bench.ahead, 0)
-    bench.look_ahead(0)
+    maintain(Merge(), bench.model, bench.block, 0)
+    bench.fill_later(0)
     assert sorted(bench.births) == [1, 2, 3]
     assert degradation(before, bench) == pytest.approx(find(before, 3).meeting.loss)
     K = rbf(bench.rows[1:], bench.located())
-    np.testing.assert_allclose(bench.ahead.kernel[1:, :3], K)
+    np.testing.assert_allclose(bench.block.kernel[1:, :3], K)
 
 
 def test_merging_never_leans_on_the_centres() -> None:
     bench = Bench([1.0, 2.0], block=np.zeros((1, 2)), points=np.zeros((2, 2)))
-    assert not leans(Merge(), bench.model, bench.ahead, 0)
-    lay(Merge(), bench.model, 0, 1.0)
+    assert not in_span(Merge(), bench.model, bench.block, 0)
+    add_to_span(Merge(), bench.model, 0, 1.0)
     np.testing.assert_array_equal(bench.coef, [[1.0, 2.0]])
 
 
@@ -298,19 +298,19 @@ def check_kept(bench: Bench, t: int) -> None:
     """Compare what the model keeps with what follows from the features."""
     size, K, close = bench.size, bench.gram(), {"rtol": 1e-9, "atol": 1e-9}
     np.testing.assert_allclose(
-        bench.ahead.kernel[t + 1 :, :size],
+        bench.block.kernel[t + 1 :, :size],
         rbf(bench.rows[t + 1 :], bench.located()),
         **close,
     )
     np.testing.assert_allclose(
         bench.model.norms[:size], (bench.located() ** 2).sum(axis=1), **close
     )
-    if isinstance(bench.model.reads, reads.Gram):
-        np.testing.assert_allclose(bench.model.reads.values[:size, :size], K, **close)
+    if isinstance(bench.model.cache, center_cache.Gram):
+        np.testing.assert_allclose(bench.model.cache.values[:size, :size], K, **close)
         np.testing.assert_allclose(
-            bench.model.reads.scores[:, :size], bench.coef @ K, **close
+            bench.model.cache.scores[:, :size], bench.coef @ K, **close
         )
-        assert bench.model.head[0].norm2 == pytest.approx(
+        assert bench.model.counters[0].norm2 == pytest.approx(
             bench.squared_norm(), rel=1e-9, abs=1e-9
         )
 
@@ -327,12 +327,12 @@ def test_merging_two_centres_keeps_all_that_is_kept(
         bench.arrive(t)
         if comes:
             change = update(0.7) if outputs == 1 else update(0.7, up=1, down=2)
-            insert(bench.model, bench.ahead, t, change)
+            insert(bench.model, bench.block, t, change)
         i, j = int(one * bench.size), int(other * bench.size)
         if i != j:
             births, labels = bench.births, bench.model.label[: bench.size].tolist()
             points, old = bench.located(), bench.coef
-            merge_centers(bench.model, bench.ahead, t, i, j, h, u, v)
+            merge_centers(bench.model, bench.block, t, i, j, h, u, v)
             points[i] = h * points[i] + (1 - h) * points[j]
             old[:, i] = u * old[:, i] + v * old[:, j]
             births[i], labels[i] = min(births[i], births[j]), -1
@@ -345,7 +345,7 @@ def test_merging_two_centres_keeps_all_that_is_kept(
             assert bench.births == [births[k] for k in order]
             found = bench.model.label[: bench.size].tolist()
             assert found == [labels[k] for k in order]
-        bench.look_ahead(t)
+        bench.fill_later(t)
         check_kept(bench, t)
 
 

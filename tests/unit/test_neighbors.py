@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel.budget import neighbors
-from onkel.budget.dispatch import absorb, lay, leans, maintain
+from onkel.budget.dispatch import absorb, add_to_span, in_span, maintain
 from onkel.budget.neighbors import choose, solve
 from onkel.budget.project import Project
-from onkel.budget.share import Share, parts
-from onkel.model import reads
+from onkel.budget.project_pair import ProjectPair, parts
+from onkel.model import center_cache
 from onkel.model.expansion import drop, insert, replace
-from onkel.model.inverse import JITTER
+from onkel.model.inverse import JITTER, Inverse
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FEW = settings(
@@ -49,7 +49,7 @@ def degradation(before: Bench, after: Bench) -> float:
 
 def projected(k: int, outputs: int, **options: Any) -> Bench:
     bench = Bench(COEF[outputs], **options)
-    maintain(neighbors.make(k), bench.model, bench.ahead, 0)
+    maintain(neighbors.make(k), bench.model, bench.block, 0)
     return bench
 
 
@@ -75,8 +75,8 @@ def test_the_projection_on_the_nearest_is_what_numpy_solves_for(
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_the_projection_on_all_others_is_the_exact_one(outputs: int) -> None:
-    exact = Bench(COEF[outputs], kind=reads.Inverse)
-    maintain(Project(False), exact.model, exact.ahead, 0)
+    exact = Bench(COEF[outputs], kind=Inverse)
+    maintain(Project(False), exact.model, exact.block, 0)
     np.testing.assert_allclose(
         by_birth(projected(6, outputs)), by_birth(exact), rtol=1e-5, atol=1e-8
     )
@@ -110,7 +110,7 @@ def test_of_equally_near_centres_the_oldest_inherits() -> None:
         bench.model.birth[:3] = births
         wanted = {births[1]: 1.0, births[2]: 1.0}
         wanted[births[heir]] += 0.5 * rbf(points[:1], points[1:2])[0, 0]
-        maintain(neighbors.make(1), bench.model, bench.ahead, 0)
+        maintain(neighbors.make(1), bench.model, bench.block, 0)
         found = dict(zip(bench.births, bench.coef[0], strict=True))
         assert found == pytest.approx(wanted)
 
@@ -119,7 +119,7 @@ def test_duplicates_among_the_neighbours_share() -> None:
     points = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     before = Bench([0.5, 1.0, 1.0], points=points)
     after = Bench([0.5, 1.0, 1.0], points=points)
-    maintain(neighbors.make(2), after.model, after.ahead, 0)
+    maintain(neighbors.make(2), after.model, after.block, 0)
     assert np.abs(after.coef).max() < 2.0
     kappa = rbf(points[:1], points[1:2])[0, 0]
     assert degradation(before, after) == pytest.approx(0.25 * (1 - kappa**2))
@@ -135,9 +135,9 @@ def test_a_matrix_without_an_inverse_still_has_a_solution() -> None:
 def test_a_newcomer_may_be_the_victim() -> None:
     bench = Bench(COEF[1])
     bench.arrive(0)
-    insert(bench.model, bench.ahead, 0, update(0.01))
+    insert(bench.model, bench.block, 0, update(0.01))
     before = Bench(bench.coef, points=bench.located())
-    maintain(neighbors.make(7), bench.model, bench.ahead, 0)
+    maintain(neighbors.make(7), bench.model, bench.block, 0)
     assert bench.births == [1, 2, 3, 4, 5, 6, 7]
     left = 1e-4 / np.linalg.inv(before.gram())[7, 7]
     assert degradation(before, bench) == pytest.approx(left, rel=1e-4)
@@ -145,14 +145,14 @@ def test_a_newcomer_may_be_the_victim() -> None:
 
 def test_the_last_centre_leaves_without_heirs() -> None:
     bench = Bench([1.0])
-    maintain(neighbors.make(3), bench.model, bench.ahead, 0)
+    maintain(neighbors.make(3), bench.model, bench.block, 0)
     assert bench.size == 0
 
 
 def test_neighbours_never_carry_a_row_that_was_not_stored() -> None:
     bench, strategy = Bench([1.0], points=np.zeros((1, 2))), neighbors.make(1)
-    assert not leans(strategy, bench.model, bench.ahead, 0)
-    lay(strategy, bench.model, 0, 1.0)
+    assert not in_span(strategy, bench.model, bench.block, 0)
+    add_to_span(strategy, bench.model, 0, 1.0)
     np.testing.assert_array_equal(bench.coef, [[1.0]])
 
 
@@ -175,13 +175,13 @@ def test_the_newcomer_and_the_nearest_stand_in_for_the_cheapest(
     outputs: int, kernel: Any, seed: int
 ) -> None:
     change = update(0.4) if outputs == 1 else update(0.4, up=2, down=1)
-    bench = Bench(COEF[outputs], kernel=kernel, kind=reads.Nearest, seed=seed)
+    bench = Bench(COEF[outputs], kernel=kernel, kind=center_cache.Nearest, seed=seed)
     before = bench.coef
     squared = (before**2).sum(axis=0)
     bench.arrive(0)
     expected = [shared(bench, r) for r in range(7)]
     for r, (_, d, left) in enumerate(expected):
-        found = parts(bench.model, bench.ahead, 0, r)
+        found = parts(bench.model, bench.block, 0, r)
         np.testing.assert_allclose(found, [*d, left], rtol=1e-6, atol=1e-9)
     victim = int(np.argmin([squared[r] * expected[r][2] for r in range(7)]))
     n, d, _ = expected[victim]
@@ -191,37 +191,39 @@ def test_the_newcomer_and_the_nearest_stand_in_for_the_cheapest(
     wanted[change.up, victim] += 0.4
     if change.down >= 0:
         wanted[change.down, victim] -= 0.4
-    absorb(Share(7), bench.model, bench.ahead, 0, change, Numbers())
+    absorb(ProjectPair(7), bench.model, bench.block, 0, change, Numbers())
     assert bench.births[victim] == 8
-    assert bench.model.head[0].maintenance == 1
+    assert bench.model.counters[0].maintenance == 1
     np.testing.assert_allclose(bench.coef, wanted, rtol=1e-6, atol=1e-9)
 
 
 def test_with_room_the_newcomer_just_enters() -> None:
-    bench = Bench(COEF[1], kind=reads.Nearest)
+    bench = Bench(COEF[1], kind=center_cache.Nearest)
     bench.arrive(0)
-    absorb(Share(8), bench.model, bench.ahead, 0, update(0.4), Numbers())
+    absorb(ProjectPair(8), bench.model, bench.block, 0, update(0.4), Numbers())
     np.testing.assert_array_equal(bench.coef, np.hstack([COEF[1], [[0.4]]]))
-    assert bench.model.head[0].maintenance == 0
+    assert bench.model.counters[0].maintenance == 0
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-4])
 def test_a_newcomer_on_the_nearest_stands_in_alone(apart: float) -> None:
     points = np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 9.0]])
     block = points[1:2] + apart
-    bench = Bench([0.5, 1.0, 9.0], kind=reads.Nearest, points=points, block=block)
+    bench = Bench(
+        [0.5, 1.0, 9.0], kind=center_cache.Nearest, points=points, block=block
+    )
     bench.arrive(0)
     kappa = rbf(points[:1], block)[0, 0]
-    found = parts(bench.model, bench.ahead, 0, 0)
+    found = parts(bench.model, bench.block, 0, 0)
     assert found == pytest.approx((kappa, 0.0, 1 - kappa**2))
 
 
 def test_without_a_neighbour_the_newcomer_stands_in_alone() -> None:
-    bench = Bench([2.0], kind=reads.Nearest)
-    bench.model.reads.nearest[0] = -1
+    bench = Bench([2.0], kind=center_cache.Nearest)
+    bench.model.cache.nearest[0] = -1
     bench.arrive(0)
     kappa = rbf(bench.rows[:1], bench.points)[0, 0]
-    absorb(Share(1), bench.model, bench.ahead, 0, update(0.4), Numbers())
+    absorb(ProjectPair(1), bench.model, bench.block, 0, update(0.4), Numbers())
     assert bench.coef[0, 0] == pytest.approx(0.4 + 2.0 * kappa)
     assert bench.births == [2]
 
@@ -230,11 +232,11 @@ def test_victims_of_equal_cost_leave_oldest_first() -> None:
     points = np.array([[5.0, 0.0], [-5.0, 0.0], [0.0, 5.0], [0.0, -5.0]])
     for births, slot in (([2, 4, 1, 3], 2), ([3, 1, 4, 2], 1)):
         bench = Bench(
-            [1.0] * 4, kind=reads.Nearest, points=points, block=np.zeros((1, 2))
+            [1.0] * 4, kind=center_cache.Nearest, points=points, block=np.zeros((1, 2))
         )
         bench.model.birth[:4] = births
         bench.arrive(0)
-        absorb(Share(4), bench.model, bench.ahead, 0, update(0.4), Numbers())
+        absorb(ProjectPair(4), bench.model, bench.block, 0, update(0.4), Numbers())
         assert bench.births[slot] == 5
 
 
@@ -264,21 +266,23 @@ ANYWHERE = {"rows": 9, "kernel": rbf}
 def test_nearest_neighbours_stay_right_whatever_comes_and_goes(
     options: Any, moves: Any
 ) -> None:
-    bench = Bench([1.0, -0.5, 0.25, 2.0], kind=reads.Nearest, capacity=13, **options)
+    bench = Bench(
+        [1.0, -0.5, 0.25, 2.0], kind=center_cache.Nearest, capacity=13, **options
+    )
     for t, (move, who) in enumerate(moves):
         bench.arrive(t)
         j = int(who * bench.size)
         if move == "insert" or bench.size == 0:
-            insert(bench.model, bench.ahead, t, update(0.5))
+            insert(bench.model, bench.block, t, update(0.5))
         elif move == "replace":
-            replace(bench.model, bench.ahead, t, j, update(0.5))
+            replace(bench.model, bench.block, t, j, update(0.5))
         elif move == "drop":
-            drop(bench.model, bench.ahead, t, j)
+            drop(bench.model, bench.block, t, j)
         else:
             bench.resize(20)
-        bench.look_ahead(t)
+        bench.fill_later(t)
         size, K, births = bench.size, bench.gram(), bench.births
-        known = bench.model.reads
+        known = bench.model.cache
         np.testing.assert_allclose(known.values[:size, :size], K, atol=1e-12)
         np.testing.assert_allclose(known.scores[0, :size], bench.coef[0] @ K)
         for i in range(size):

@@ -203,6 +203,8 @@ def test_one_class_against_the_rest_and_above(boxes: Path) -> None:
             dataset(boxes, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown scaling 'big'; there are auto, none"):
         dataset(boxes, scaling="big")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
+        dataset(boxes, tagret="height")
     with pytest.raises(ValueError, match="unknown task 'ranking'"):
         dataset(boxes, task="ranking")
 

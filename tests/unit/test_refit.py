@@ -219,9 +219,9 @@ def test_a_search_is_judged_by_the_scoring() -> None:
     found = ranked.copy()
     found[8:, 0] = -3.0, 0.5
     rows, task = np.arange(10), task_of(y, 1)._replace(loss=losses.make("hinge"))
-    assert task.badness(found, rows) < task.badness(ranked, rows)
+    assert task.validation_loss(found, rows) < task.validation_loss(ranked, rows)
     by_rank = task._replace(measure=partial(error, "average_precision"))
-    assert by_rank.badness(found, rows) > by_rank.badness(ranked, rows)
+    assert by_rank.validation_loss(found, rows) > by_rank.validation_loss(ranked, rows)
     assert by_rank.error(ranked, rows) == pytest.approx(0.0)
     assert np.isnan(by_rank.error(ranked[:5], rows[:5]))  # of one class only
 

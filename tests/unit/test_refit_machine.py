@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from onkel.problem import losses
+from onkel.refit.fitter import Machine
 from onkel.refit.held_out import Task
-from onkel.refit.machine import Wish, fit
-from onkel.refit.maker import Machine
+from onkel.refit.machine import Request, fit
 from tests.exact import refit
 from tests.exact.kernels import gram
 
@@ -37,8 +37,8 @@ def simulate(rows: int, kind: str, seed: int) -> tuple[np.ndarray, Task]:
     return X, Task(y, np.ones(rows), outputs, made, kind == "regression")
 
 
-def fitted(X: np.ndarray, task: Task, wish: Wish, seed: int = 0) -> Machine:
-    return fit(find, X, task, wish, 0.5, np.random.default_rng(seed))
+def fitted(X: np.ndarray, task: Task, request: Request, seed: int = 0) -> Machine:
+    return fit(find, X, task, request, 0.5, np.random.default_rng(seed))
 
 
 def scores(machine: Machine, X: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ def error(machine: Machine, X: np.ndarray, task: Task) -> float:
 @pytest.mark.parametrize("budget", [30, None], ids=["given", "auto"])
 def test_the_same_seed_gives_the_same_bits(kind: str, budget: int | None) -> None:
     X, task = simulate(400, kind, 0)
-    one, two = (fitted(X, task, Wish(budget)) for _ in range(2))
+    one, two = (fitted(X, task, Request(budget)) for _ in range(2))
     assert (one.gamma, one.C, one.error) == (two.gamma, two.C, two.error)
     assert np.array_equal(one.points, two.points)
     assert np.array_equal(one.coef, two.coef)
@@ -81,7 +81,7 @@ def test_the_same_seed_gives_the_same_bits(kind: str, budget: int | None) -> Non
 )
 def test_what_is_given_is_used(rows: int, gamma: float | None, C: float | None) -> None:
     X, task = simulate(rows, "binary", 1)
-    machine = fitted(X, task, Wish(30, gamma, C))
+    machine = fitted(X, task, Request(30, gamma, C))
     assert gamma is None or machine.gamma == gamma
     assert C is None or machine.C == C
     # The coefficients are those of all rows, for the gamma and C that it says.
@@ -115,7 +115,7 @@ def test_the_error_of_rows_held_out_is_honest(kind: str, rows: int, sets: int) -
     for seed in range(sets):
         X, task = simulate(rows + TESTED, kind, 100 + seed)
         new = np.arange(rows, rows + TESTED)
-        machine = fitted(X[:rows], task.part(np.arange(rows)), Wish(30), seed)
+        machine = fitted(X[:rows], task.part(np.arange(rows)), Request(30), seed)
         differences.append(machine.error - error(machine, X[new], task.part(new)))
     spread = np.std(differences, ddof=1) / np.sqrt(sets)
     assert abs(np.mean(differences)) < 3.0 * spread

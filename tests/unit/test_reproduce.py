@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from onkel.reproduce import (
     bsca,
     claims,
     command,
+    comparators,
     dualsvrg,
     evidence,
-    judges,
     nbsgd,
     page,
     published,
@@ -25,21 +26,30 @@ from onkel.reproduce import (
     store,
     targets,
 )
-from onkel.reproduce.online_data import Task
-from onkel.reproduce.protocol import LINEAR, Cell, Search, System, Table
-from onkel.reproduce.verdict import Measured, verdict
+from onkel.reproduce.agreement import agreement
+from onkel.reproduce.online_data import OnlineData
+from onkel.reproduce.protocol import (
+    LINEAR,
+    Cell,
+    EstimatorSetup,
+    SearchProtocol,
+    Table,
+)
+from onkel.reproduce.summary import Measured, unrest
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def small_task(name: str = "magic04") -> Task:
+def small_task(name: str = "magic04") -> OnlineData:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
-    return Task(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
+    return OnlineData(name, X, X[:, 0] * X[:, 1] > 0, False, 300)
 
 
-def rbp(entry: published.Entry) -> System | str:
-    if entry.algorithm != "RBP":
+def rbp(number: published.PublishedNumber, name: str) -> EstimatorSetup | str:
+    if number.algorithm != "RBP":
         return "not this one"
-    return System("RBPClassifier", {"budget": 20}, {"gamma": (0.1, 1.0)})
+    return EstimatorSetup("RBPClassifier", {"budget": 20}, {"gamma": (0.1, 1.0)})
 
 
 def small_table(**changes: Any) -> Table:
@@ -51,8 +61,8 @@ def small_table(**changes: Any) -> Table:
         "digits": 3,
         "load": small_task,
         "data": {"magic04": "magic04"},
-        "system": rbp,
-        "search": Search("held-out", 2, "80 % and 20 %"),
+        "setup_of": rbp,
+        "search": SearchProtocol("held-out", 2, "80 % and 20 %"),
         "permutations": 3,
         "readings": ("a reading",),
         "remarks": ("a remark",),
@@ -61,14 +71,19 @@ def small_table(**changes: Any) -> Table:
 
 
 def cell_of(table: Table, algorithm: str = "RBP") -> Cell:
-    return next(c for c in table.cells() if c.algorithm == algorithm and c.system)
+    return next(c for c in table.cells() if c.algorithm == algorithm and c.setup)
+
+
+def claim_of(name: str) -> claims.Claim:
+    (found,) = [claim for claim in claims.claims() if claim.name == name]
+    return found
 
 
 # ---- the published numbers -----------------------------------------------------------
 
 
 def test_published_numbers_of_every_paper() -> None:
-    assert {e.paper for e in published.entries()} == set(command.PAPERS)
+    assert {e.paper for e in published.numbers()} == set(command.PAPERS)
     (one,) = [
         e
         for e in published.of("avm", "table4", "mistake_rate_pct")
@@ -91,18 +106,18 @@ def test_every_system_can_be_built_from_its_grid(target: str) -> None:
         return
     work = small_task()._replace(is_regression=table.metric == "rmse")
     for cell in cells:
-        if cell.system is None:
+        if cell.setup is None:
             assert cell.why_not
             continue
-        first = {name: values[0] for name, values in cell.system.grid.items()}
-        model = cell.system.build(work, 200, random_state=0, **first)
+        first = {name: values[0] for name, values in cell.setup.grid.items()}
+        model = cell.setup.build(work, 200, random_state=0, **first)
         for name, value in first.items():
-            if name not in cell.system.units:
+            if name not in cell.setup.units:
                 assert getattr(model, name) == value
 
 
 def test_units_of_parameters() -> None:
-    system = System(
+    system = EstimatorSetup(
         "NBSGDClassifier",
         {"budget": 0.1, "maintenance_rate": 0.6},
         units={"alpha": "1/n", "budget": "rows", "maintenance_rate": "rows"},
@@ -115,14 +130,18 @@ def test_units_of_parameters() -> None:
 
 def test_settings_of_dual_svrg() -> None:
     work = small_task("w8a")
-    assert dualsvrg.machine(work, "FOGD", gamma=1.0, eta0=1.0).n_components == 4000
-    assert dualsvrg.machine(work, "NOGD", gamma=1.0, eta0=1.0).budget == 1000
-    hinge = dualsvrg.machine(work, "DualSVRG-H-C", gamma=1.0, alpha=1.0)
+    assert (
+        dualsvrg.estimator_for(work, "FOGD", gamma=1.0, eta0=1.0).n_components == 4000
+    )
+    assert dualsvrg.estimator_for(work, "NOGD", gamma=1.0, eta0=1.0).budget == 1000
+    hinge = dualsvrg.estimator_for(work, "DualSVRG-H-C", gamma=1.0, alpha=1.0)
     assert hinge.loss == "smooth_hinge" and hinge.oracle == "coverage"
     assert hinge.eta0 == pytest.approx(1 / 152) and hinge.coverage_radius == 6.5
     assert not hinge.lazy_core
     chosen = "DualSVRG-L-AM" + dualsvrg.CHOSEN
-    assert dualsvrg.machine(work, chosen, gamma=1.0, alpha=1.0, eta0=2.0).eta0 == 2.0
+    assert (
+        dualsvrg.estimator_for(work, chosen, gamma=1.0, alpha=1.0, eta0=2.0).eta0 == 2.0
+    )
 
 
 def test_papers_share_the_systems_that_they_share() -> None:
@@ -130,7 +149,7 @@ def test_papers_share_the_systems_that_they_share() -> None:
         return {
             cell.algorithm: store.fingerprint(table, cell)
             for cell in table.cells()
-            if cell.system is not None and cell.data == "w8a"
+            if cell.setup is not None and cell.data == "w8a"
         }
 
     one, two = prints(avm.TABLES[0]), prints(dualsvrg.TABLES[0])
@@ -143,7 +162,7 @@ def test_papers_share_the_systems_that_they_share() -> None:
 
 def test_rows_of_the_nbsgd_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.arange(50_000, dtype=float)
-    whole = Task("ijcnn1", rows[:, np.newaxis], rows, False, 49_990)
+    whole = OnlineData("ijcnn1", rows[:, np.newaxis], rows, False, 49_990)
     monkeypatch.setattr(nbsgd, "whole", lambda name: whole)
     work = nbsgd.classification("ijcnn1")
     assert work.n_train == 35_000
@@ -183,7 +202,7 @@ def test_a_hopeless_cell_says_how_long_it_would_take(
     assert "values" not in outcome
     assert outcome["why_not"].startswith("needs about")
     assert outcome["needs"] > 0
-    assert page.verdict_of(table, cell_of(table), outcome).startswith("not run: needs")
+    assert page.said_of(table, cell_of(table), outcome).startswith("not run: needs")
 
 
 def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +211,8 @@ def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> N
         name: [] for name in ("values", "sizes", "seconds", "progressive")
     }
     model = type("Model", (), {"model_size_": 5})()
-    system = System("RBPClassifier")
-    monkeypatch.setattr(System, "build", lambda *_, **__: model)
+    system = EstimatorSetup("RBPClassifier")
+    monkeypatch.setattr(EstimatorSetup, "build", lambda *_, **__: model)
     runner._passes(small_table(), small_task(), system, {}, 10, 9.0, found)
     assert found["seconds"] == [4.0, 4.0]
     assert found["values"] == [20.0, 20.0]
@@ -326,7 +345,7 @@ def test_verdicts(
 ) -> None:
     known = {"constant": 30.0, "same_data": True, "digits": 1}
     given = {**known, "larger_is_better": False, **changes}
-    assert verdict(Measured(*ours), Measured(*theirs), **given) == said
+    assert agreement(Measured(*ours), Measured(*theirs), **given) == said
 
 
 def curve_outcome(seed: int) -> store.Outcome:
@@ -346,7 +365,7 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
     store.write(
         store.file_of(figure.target, tmp_path), {"about": about, "cells": cells}
     )
-    text = page.write("bsca", "BSCA", bsca.TABLES, tmp_path).read_text()
+    text = page.write("bsca", bsca.TABLES, tmp_path).read_text()
     assert (tmp_path / f"bsca_{name}.png").stat().st_size > 5000
     assert f"](bsca_{name}.png)" in text
     assert "needs about 900 s a run" in text
@@ -367,17 +386,17 @@ def test_betas_are_drawn(tmp_path: Path) -> None:
     about = {"command": "onkel", "machine": "a machine", "date": "a day"}
     path = store.file_of(figure.target, tmp_path)
     store.write(path, {"about": about, "cells": made})
-    text = page.write("nbsgd", "NBSGD", nbsgd.TABLES, tmp_path).read_text()
+    text = page.write("nbsgd", nbsgd.TABLES, tmp_path).read_text()
     assert "| beta = 0.6 n | 94.50 ± 0.71 | 96 | 1 | 2^-2 |" in text
-    finding = judges.by_beta(evidence.Evidence(tmp_path))
+    finding = claim_of("N2").judged(evidence.Evidence(tmp_path))
     # The model shrinks, but is more accurate.
-    assert finding.verdict == evidence.MIXED
+    assert finding.verdict == comparators.MIXED
 
 
 def test_unrest_is_the_spread_over_late_epochs() -> None:
     errors = np.zeros((2, 14))
     errors[:, :4] = 1.0
-    assert bsca.unrest(errors) == 0.0
+    assert unrest(errors).tolist() == [0.0, 0.0]
 
 
 def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,14 +405,14 @@ def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     task = bsca.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
     monkeypatch.setattr(bsca, "problem", lambda name: task)
     (cell, *_) = bsca.TABLES[4].cells()
-    small = dataclasses.replace(cell.system, fixed={"budget": 20})
+    small = dataclasses.replace(cell.setup, fixed={"budget": 20})
     monkeypatch.setattr(bsca, "EPOCHS", 3)
-    found = bsca.curves("a", cell._replace(system=small), wanted=2, limit=600.0)
+    found = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=600.0)
     assert np.shape(found["curves"]["error"]) == (2, 3)
     assert np.shape(found["curves"]["dual"]) == (2, 3)
     assert found["values"] == [errors[-1] for errors in found["curves"]["error"]]
     assert all(0 <= value < 50 for value in found["values"])
-    slow = bsca.curves("a", cell._replace(system=small), wanted=2, limit=1e-9)
+    slow = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=1e-9)
     assert "needs about" in slow["why_not"]
 
 
@@ -401,7 +420,7 @@ def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
-    names = [claim.name for claim in claims.CLAIMS]
+    names = [claim.name for claim in claims.claims()]
     wanted = {"N": 16, "O": 13, "S": 17, "A": 21, "D": 12}
     assert names == [f"{k}{i}" for k, n in wanted.items() for i in range(1, n + 1)]
     (tmp_path / "reproduce").mkdir()
@@ -410,9 +429,32 @@ def test_every_claim_has_a_verdict(tmp_path: Path) -> None:
     rows = [r for r in written[0].read_text().splitlines() if r.startswith("| ")]
     assert sum("not run" in row for row in rows) > 20
     known = set(targets()) | set(command.PAPERS)
-    for claim in claims.CLAIMS:
+    for claim in claims.claims():
         if claim.command.startswith("onkel reproduce"):
             assert claim.command.split()[2] in known
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the outcomes of our runs, in a place where pages may be written."""
+    folder = Path("docs/reproduce")
+    (tmp_path / folder).mkdir(parents=True)
+    for path in (DOCS / "reproduce").glob("*.json"):
+        shutil.copy(path, tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_the_page_of_claims_is_what_our_outcomes_say(kept: Path) -> None:
+    (written,) = reproduce("claims", kept)
+    assert written.read_text() == (DOCS / "claims.md").read_text()
+
+
+@pytest.mark.parametrize("module", [bogd, avm, dualsvrg])
+def test_pages_are_what_our_outcomes_say(module: Any, kept: Path) -> None:
+    paper = module.TABLES[0].paper
+    written = page.write(paper, module.TABLES, kept)
+    assert written.read_text() == (DOCS / "reproduce" / written.name).read_text()
 
 
 def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:
@@ -426,28 +468,100 @@ def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:
     }
     store.write(store.file_of("bogd/table2", tmp_path), {"cells": cells})
     found = evidence.Evidence(tmp_path)
-    (claim,) = [claim for claim in claims.CLAIMS if claim.name == "O1"]
-    finding = claim.judge(found)
-    assert finding.verdict == evidence.SUPPORTED
+    finding = claim_of("O1").judged(found)
+    assert finding.verdict == comparators.SUPPORTED
     assert "2 of 2 better" in finding.shown and "15.10 < 20.10" in finding.shown
-    reverse = judges.duel("bogd/table2", ("magic04",), "Perceptron", "OGD")
-    assert reverse(found).verdict == evidence.CONTRADICTED
-    missing = judges.duel("bogd/table2", ("german",), "Perceptron", "OGD")
-    assert missing(found).verdict == evidence.UNTESTABLE
+    (asked,) = claim_of("O1").parts
+    reverse = dataclasses.replace(
+        asked, data=["magic04"], first="Perceptron", second="OGD"
+    )
+    assert comparators.better(reverse.pairs(found)).verdict == comparators.CONTRADICTED
+    missing = dataclasses.replace(reverse, data=["german"])
+    assert comparators.better(missing.pairs(found)).verdict == comparators.UNTESTABLE
 
 
 def test_comparisons() -> None:
     near = evidence.Pair("a", [1.0, 1.1], [1.05, 1.1])
     far = evidence.Pair("b", [1.0, 1.1], [3.0, 3.1])
-    assert evidence.outcome_of(near) == 0
-    assert evidence.outcome_of(far) == 1
-    assert evidence.outcome_of(far, larger=True) == -1
-    assert evidence.outcome_of(far._replace(first=[1.0])) == 0
-    assert evidence.outcome_of(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
-    assert evidence.better([near, far]).verdict == evidence.SUPPORTED
-    assert evidence.better([near]).verdict == evidence.UNTESTABLE
+    assert comparators.sign_of_difference(near) == 0
+    assert comparators.sign_of_difference(far) == 1
+    assert comparators.sign_of_difference(far, larger=True) == -1
+    assert comparators.sign_of_difference(far._replace(first=[1.0])) == 0
+    assert (
+        comparators.sign_of_difference(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
+    )
+    assert comparators.better([near, far]).verdict == comparators.SUPPORTED
+    assert comparators.better([near]).verdict == comparators.UNTESTABLE
     quick = evidence.Pair("d", [0.001], [0.01])
-    assert evidence.faster([quick]).verdict == evidence.UNTESTABLE
-    assert evidence.faster([quick, far], about="a, b").verdict == evidence.SUPPORTED
-    assert evidence.alike([near, far], room=0.5).verdict == evidence.MIXED
-    assert evidence.alike([near], room=0.5).verdict == evidence.SUPPORTED
+    assert comparators.faster([quick]).verdict == comparators.UNTESTABLE
+    assert (
+        comparators.faster([quick, far], about="a, b").verdict == comparators.SUPPORTED
+    )
+    assert comparators.alike([near, far], room=0.5).verdict == comparators.MIXED
+    assert comparators.alike([near], room=0.5).verdict == comparators.SUPPORTED
+
+
+def test_pairs_of_a_question(tmp_path: Path) -> None:
+    def at(data: str, system: str, size: int, *values: float) -> dict[str, Any]:
+        curves = {"error": [[value, value + 1] for value in values]}
+        made = outcome(values=list(values), sizes=[size], curves=curves)
+        return {f"{data}/{system}, x/{size}": made}
+
+    cells = at("a", "one", 5, 3.0) | at("a", "one", 10, 2.0) | at("a", "two", 10, 1.0)
+    cells |= at("b", "two", 5, 9.0)
+    store.write(store.file_of("bogd/table3", tmp_path), {"cells": cells})
+    found = evidence.Evidence(tmp_path)
+    asked = evidence.Question(
+        "lower",
+        target="bogd/table3",
+        data=["a"],
+        first="one",
+        second=["one", "two"],
+        cell="{}, {letter}",
+        each={"budget": "all", "letter": ["x"]},
+    )
+    assert list(asked.pairs(found)) == [
+        ("a 5 x (one)", [3.0], [3.0]),
+        ("a 10 x (two)", [2.0], [1.0]),
+    ]
+    largest = dataclasses.replace(
+        asked, each={"budget": "largest", "letter": ["x"]}, of="error", epoch=2
+    )
+    assert list(largest.pairs(found)) == [("a 10 x (two)", [3.0], [2.0])]
+    plain = evidence.Question(
+        "lower",
+        target="bogd/table3",
+        data=["a", "b"],
+        first="one",
+        second={"system": "two", "of": "missed"},
+        cell="{}, x",
+        opposite=["a"],
+        pair="on {data}",
+    )
+    assert list(plain.pairs(found)) == [
+        ("on a (two, one)", [99.0], [3.0]),
+        ("on b", [], [91.0]),
+    ]
+
+
+def test_parts_of_a_claim_are_joined() -> None:
+    good, bad, none = (
+        comparators.Finding(verdict, "shown")
+        for verdict in (
+            comparators.SUPPORTED,
+            comparators.CONTRADICTED,
+            comparators.UNTESTABLE,
+        )
+    )
+    assert comparators.joined([good, none]) == (comparators.SUPPORTED, "shown. shown")
+    assert comparators.joined([good, bad]).verdict == comparators.MIXED
+    assert comparators.joined([none]).verdict == comparators.UNTESTABLE
+    assert comparators.counted([True, False]) == comparators.MIXED
+
+
+def test_stored_outcomes_are_recognised_whatever_room_their_loaders_are_in() -> None:
+    known = store.everything(Path(__file__).parents[2] / "docs" / "reproduce")
+    tables = [table for paper in command.PAPERS.values() for table in paper.TABLES]
+    cells = [(table, cell) for table in tables for cell in table.cells() if cell.setup]
+    found = sum(store.fingerprint(table, cell) in known for table, cell in cells)
+    assert found > 0.9 * len(cells)

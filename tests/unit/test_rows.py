@@ -51,7 +51,7 @@ def products(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 @each_kind
 def test_rows_are_measured_as_the_kernel_wants(name: str, kind: Callable) -> None:
     out = np.full(LAST - FIRST, np.nan)
-    rows.measure(similarity(name), made(kind), FIRST, LAST, out)
+    rows.measure(similarity(name), rows.part(made(kind), FIRST, LAST), out)
     np.testing.assert_allclose(out, norms(name, X[FIRST:LAST]))
 
 
@@ -60,7 +60,7 @@ def test_rows_are_measured_as_the_kernel_wants(name: str, kind: Callable) -> Non
 def test_rows_are_compared_with_all_centres(name: str, kind: Callable) -> None:
     out = np.full((LAST - FIRST, CENTERS), np.nan)
     rows.compare(
-        *(similarity(name), made(kind), FIRST, LAST),
+        *(similarity(name), rows.part(made(kind), FIRST, LAST)),
         *(centers(kind), norms(name, POINTS), 0, out),
     )
     wanted = products(name, X[FIRST:LAST], POINTS[:CENTERS])
@@ -92,18 +92,18 @@ def test_centres_are_compared_with_one_point(name: str, kind: Callable) -> None:
 def test_a_row_is_spread_out_over_all_features(kind: Callable) -> None:
     for t in range(len(X)):
         out = np.full(FEATURES, np.nan)
-        rows.spread_out(made(kind), t, out)
+        rows.copy_row(made(kind), t, out)
         np.testing.assert_array_equal(out, X[t])
 
 
 @each_kind
 def test_centres_are_taken_and_put_feature_by_feature(kind: Callable) -> None:
     points, out = centers(kind), np.full(FEATURES, np.nan)
-    rows.take(points, 1, out)
+    rows.copy_point(points, 1, out)
     np.testing.assert_array_equal(out, POINTS[1])
-    rows.put(points, 3, X[3])
+    rows.set_point(points, 3, X[3])
     assert [rows.coordinate(points, 3, k) for k in range(FEATURES)] == list(X[3])
-    rows.take(points, 2, out)
+    rows.copy_point(points, 2, out)
     np.testing.assert_array_equal(out, POINTS[2])
 
 
@@ -128,7 +128,7 @@ def test_a_part_has_those_rows_only(name: str, kind: Callable) -> None:
     assert part.is_sparse == made(kind).is_sparse
     out, point = np.full(FEATURES, np.nan), POINTS[1]
     for t in range(LAST - FIRST):
-        rows.spread_out(part, t, out)
+        rows.copy_row(part, t, out)
         np.testing.assert_array_equal(out, X[FIRST + t])
     later = np.full(LAST - FIRST - 1, np.nan)
     norm = norms(name, point[None])[0]

@@ -13,7 +13,7 @@ import onkel
 from onkel.measuring.records import RecordFile
 from onkel.race.contestants import StreamedEstimator
 from onkel.race.problem import Problem
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from studies import streaming, streaming_run, streaming_systems
 from studies.streaming_page import summary
 from studies.streaming_results import Result
@@ -27,7 +27,7 @@ PROBLEM = Problem(45_000, 6, classes=2)
 def small() -> Stream:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, 2)).astype(np.float32)
-    scaled = Task("elec2", X, (X[:, 0] * X[:, 1] > 0).astype(int), False, ROWS)
+    scaled = OnlineData("elec2", X, (X[:, 0] * X[:, 1] > 0).astype(int), False, ROWS)
     return Stream(scaled._replace(X=X * [1, 1000] + 5), scaled)
 
 
@@ -81,7 +81,7 @@ def test_the_newcomer_alone_sees_the_rows_as_they_are(
 ) -> None:
     seen = []
 
-    def run(model: Any, work: Task) -> dict[str, Any]:
+    def run(model: Any, work: OnlineData) -> dict[str, Any]:
         seen.append(work.X)
         return {}
 

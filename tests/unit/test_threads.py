@@ -8,7 +8,7 @@ import threadpoolctl
 
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.refit.held_out import Task
-from onkel.refit.machine import Wish, fit
+from onkel.refit.machine import Request, fit
 from tests.unit.test_refit_machine import find, simulate
 
 
@@ -34,7 +34,7 @@ def test_blas_has_one_thread_in_all_of_a_fit() -> None:
             looking,
             X,
             task,
-            Wish(30, n_jobs=2),
+            Request(30, n_jobs=2),
             0.5,
             np.random.default_rng(0),
             announce,

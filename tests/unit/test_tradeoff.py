@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from onkel.reproduce import avm, choosing
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 from studies import avm_differences, tradeoff
 
 
-def small_task() -> Task:
+def small_task() -> OnlineData:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2)).astype(np.float32)
-    return Task("cod-rna", X, X[:, 0] * X[:, 1] > 0, False, 300)
+    return OnlineData("cod-rna", X, X[:, 0] * X[:, 1] > 0, False, 300)
 
 
 def test_a_pass_and_the_trade_off(tmp_path: Path) -> None:
@@ -39,7 +39,9 @@ def test_mistakes_by_fifths_are_those_of_the_pass() -> None:
     task = small_task()
     given = {"coverage_radius": 0.5, "gamma": 1.0, "alpha": 1.0}
     order = avm_differences.shuffled(task)
-    fifths = avm_differences.by_fifths(task, avm.machine(task, "hinge", **given), order)
-    error, _ = choosing.pass_of(task, avm.machine(task, "hinge", **given), order)
+    fifths = avm_differences.by_fifths(
+        task, avm.estimator_for(task, "hinge", **given), order
+    )
+    error, _ = choosing.pass_of(task, avm.estimator_for(task, "hinge", **given), order)
     assert len(fifths) == 5
     assert np.mean(fifths) == pytest.approx(100 * error)

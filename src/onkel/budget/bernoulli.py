@@ -9,13 +9,13 @@ import math
 from typing import Any, NamedTuple
 
 from onkel.budget.declaration import declaration, strategy
-from onkel.budget.dispatch import absorbs, lay, leans, maintain
+from onkel.budget.dispatch import absorb, add_to_span, in_span, maintain
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import LookAhead, Model, Update, insert
+from onkel.model.expansion import Block, Model, Update, insert
 
 
 @strategy(
-    reads=lambda own: declaration(own.maintenance).reads(own.maintenance),
+    cache=lambda own: declaration(own.maintenance).cache(own.maintenance),
     slots=lambda own: own.limit if math.isinf(own.rate) else own.hard_limit,
     newcomer=True,
 )
@@ -28,24 +28,24 @@ class Bernoulli(NamedTuple):
     maintenance: Any
 
 
-@absorbs(Bernoulli)
+@absorb.register(Bernoulli)
 def _absorb(
     budget: Bernoulli,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    if leans(budget.maintenance, model, ahead, t):
-        lay(budget.maintenance, model, update.up, update.weight)
+    if in_span(budget.maintenance, model, block, t):
+        add_to_span(budget.maintenance, model, update.up, update.weight)
         if update.down >= 0:
-            lay(budget.maintenance, model, update.down, -update.weight)
+            add_to_span(budget.maintenance, model, update.down, -update.weight)
         return
-    insert(model, ahead, t, update)
-    head = model.head[0]
-    if head.count > budget.limit:
-        fires = uniform(draws) * head.t < budget.rate
-        if fires or head.count > budget.hard_limit:
-            maintain(budget.maintenance, model, ahead, t)
-            head.maintenance += 1
+    insert(model, block, t, update)
+    counters = model.counters[0]
+    if counters.count > budget.limit:
+        fires = uniform(draws) * counters.t < budget.rate
+        if fires or counters.count > budget.hard_limit:
+            maintain(budget.maintenance, model, block, t)
+            counters.maintenance += 1

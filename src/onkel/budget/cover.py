@@ -12,7 +12,7 @@ With probability min(beta / t^rho, 1) a row is not approximated but kept, as a c
 that covers nothing. One number is drawn for every row that asks, whatever beta is.
 
 When there are `limit` cores, a row that none covers gives its update to the nearest,
-and the ledger counts it.
+and is counted.
 """
 
 import math
@@ -22,14 +22,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb, refuse_nonsense, resized
 from onkel.compiled.draws import Draws, uniform
-from onkel.compiled.functions import inner, primitive
-from onkel.model.distances import face, hash_of_cell, in_cell, nearest, nearest_in_box
-from onkel.model.expansion import LookAhead, Model, Update, add, insert
+from onkel.compiled.functions import inlined, inner
+from onkel.model.distances import (
+    hash_of_cell,
+    in_cell,
+    load_row,
+    nearest,
+    nearest_in_box,
+)
+from onkel.model.expansion import Block, Model, Update, add, insert
 from onkel.model.ranges import WORK, counter
 
-LEDGER = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
+COUNTERS = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
 # Mark of a centre that is no core, and of an unused place in the table of cells.
 NO_CORE = -1
 
@@ -46,8 +52,8 @@ class Shape(IntEnum):
     # Centres that are kept do not count.
     slots=lambda own: math.inf if own.beta > 0.0 else own.limit,
     ranges={
-        "ledger.cores": lambda s: (0, min(s.used, s.limit)),
-        "ledger.absorbed": counter,
+        "counters.cores": lambda s: (0, min(s.used, s.limit)),
+        "counters.absorbed": counter,
         "mark": lambda s: (-1, 2**31 - 1),
         "table": WORK,
     },
@@ -61,23 +67,36 @@ class Cover(NamedTuple):
     beta: float
     rho: float
     limit: int
-    ledger: Any  # shape (1,), of LEDGER
+    counters: Any  # shape (1,), of COUNTERS
     mark: Any  # shape (capacity,), int32: NO_CORE, or for a core the hash of its cell
     table: Any  # shape (a power of two,): for the grid, slots of cores by hash
 
-    def resized(self, model: Model) -> "Cover":
-        """Copy with room for as many centres as the model has room for."""
-        capacity = len(model.diag)
-        mark = np.full(capacity, NO_CORE, np.int32)
-        kept = min(capacity, len(self.mark))
-        mark[:kept] = self.mark[:kept]
-        if self.shape != Shape.GRID:
-            return self._replace(mark=mark)
-        table = np.full(2 << int(capacity).bit_length(), NO_CORE)
-        new = self._replace(mark=mark, table=table)
-        for slot in np.flatnonzero(mark != NO_CORE):
-            _enter(new, int(slot))
-        return new
+
+@resized.register
+def _resized(budget: Cover, model: Model) -> Cover:
+    capacity = len(model.diag)
+    mark = np.full(capacity, NO_CORE, np.int32)
+    kept = min(capacity, len(budget.mark))
+    mark[:kept] = budget.mark[:kept]
+    if budget.shape != Shape.GRID:
+        return budget._replace(mark=mark)
+    table = np.full(2 << int(capacity).bit_length(), NO_CORE)
+    new = budget._replace(mark=mark, table=table)
+    for slot in np.flatnonzero(mark != NO_CORE):
+        _enter(new, int(slot))
+    return new
+
+
+@refuse_nonsense.register
+def _refuse_nonsense(budget: Cover, model: Model) -> None:
+    count, marked = model.counters[0].count, budget.counters[0].cores
+    cores = int(np.sum(budget.mark[:count] != NO_CORE))
+    if marked != cores or (budget.mark[count:] != NO_CORE).any():
+        raise ValueError("Cover.mark does not mark as many cores as there are")
+    if budget.beta == 0.0 and cores != count:
+        raise ValueError("Cover.mark leaves out centres that must be cores")
+    if marked > budget.limit:
+        raise ValueError("Cover.counters has more cores than there may be")
 
 
 def make(
@@ -87,13 +106,13 @@ def make(
 
     Examples
     --------
-    >>> make("sphere", 0.5, 0.25, beta=0.0, rho=1.0, limit=10).ledger[0].cores.item()
+    >>> make("sphere", 0.5, 0.25, beta=0.0, rho=1.0, limit=10).counters[0].cores.item()
     0
     """
-    ledger = np.zeros(1, LEDGER).view(np.recarray)
+    counters = np.zeros(1, COUNTERS).view(np.recarray)
     kind = int(Shape[shape.upper()])
     mark, table = np.full(0, NO_CORE, np.int32), np.full(1, NO_CORE)
-    return Cover(kind, radius, half_width, beta, rho, limit, ledger, mark, table)
+    return Cover(kind, radius, half_width, beta, rho, limit, counters, mark, table)
 
 
 @inner
@@ -106,73 +125,75 @@ def _enter(budget: Cover, slot: int) -> None:
     budget.table[place] = slot
 
 
-@primitive
-def _core_of_cell(budget: Cover, model: Model, ahead: LookAhead, key: int) -> int:
+@inlined
+def _core_of_cell(budget: Cover, model: Model, block: Block, key: int) -> int:
     """Slot of the core in the row's cell, NO_CORE if there is none."""
     last = len(budget.table) - 1
     place = key & last
     while budget.table[place] != NO_CORE:
         slot = budget.table[place]
         if budget.mark[slot] == key and in_cell(
-            model, ahead, slot, 2.0 * budget.half_width
+            model, block, slot, 2.0 * budget.half_width
         ):
             return slot
         place = (place + 1) & last
     return NO_CORE
 
 
-@primitive
+@inlined
 def _find(
-    budget: Cover, model: Model, ahead: LookAhead, t: int, key: int, moves: bool
+    budget: Cover, model: Model, block: Block, t: int, key: int, moves: bool
 ) -> int:
     """Slot of the core that takes the row's update, NO_CORE if it becomes one.
 
     `moves`: whether there is an update, which must not get lost.
     """
-    full = budget.ledger[0].cores >= budget.limit
+    full = budget.counters[0].cores >= budget.limit
     slot = NO_CORE
     if budget.shape == Shape.BOX:
-        slot = nearest_in_box(model, ahead, t, budget.mark, budget.half_width)
+        slot = nearest_in_box(model, block, t, budget.mark, budget.half_width)
     elif budget.shape == Shape.GRID:
-        slot = _core_of_cell(budget, model, ahead, key)
+        slot = _core_of_cell(budget, model, block, key)
     if slot == NO_CORE and (full or budget.shape == Shape.SPHERE):
-        only_cores = budget.ledger[0].cores == model.head[0].count
+        only_cores = budget.counters[0].cores == model.counters[0].count
         limit = budget.radius * budget.radius
-        found = nearest(model, ahead, t, budget.mark, only_cores, limit)
+        found = nearest(model, block, t, budget.mark, only_cores, limit)
         # The square of a very small radius is 0, but a point covers its duplicates.
         inside = found.squared < limit or found.squared == 0.0
         covered = budget.shape == Shape.SPHERE and inside
         if covered or full:
             slot = found.slot
-            budget.ledger[0].absorbed += moves and not covered
+            budget.counters[0].absorbed += moves and not covered
     return slot
 
 
-@absorbs(Cover)
+@absorb.register(Cover)
 def _absorb(
-    budget: Cover, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: Cover, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
-    head = model.head[0]
+    counters = model.counters[0]
     key = NO_CORE
     moves = update.weight != 0.0
-    kept = uniform(draws) < (budget.beta / head.t**budget.rho if budget.beta else 0.0)
+    kept = uniform(draws) < (
+        budget.beta / counters.t**budget.rho if budget.beta else 0.0
+    )
     if kept and not moves:
         return
     if not kept:
-        face(ahead, t)
+        load_row(block, t)
         key = 0
         if budget.shape == Shape.GRID:
-            key = hash_of_cell(ahead, 2.0 * budget.half_width)
-        slot = _find(budget, model, ahead, t, key, moves)
+            key = hash_of_cell(block, 2.0 * budget.half_width)
+        slot = _find(budget, model, block, t, key, moves)
         if slot != NO_CORE:
             if moves:
                 add(model, update.up, slot, update.weight)
                 if update.down >= 0:
                     add(model, update.down, slot, -update.weight)
             return
-        budget.ledger[0].cores += 1
-    slot = head.count
-    insert(model, ahead, t, update)
+        budget.counters[0].cores += 1
+    slot = counters.count
+    insert(model, block, t, update)
     budget.mark[slot] = key
     if not kept and budget.shape == Shape.GRID:
         _enter(budget, slot)

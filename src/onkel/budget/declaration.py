@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from onkel.model.center_cache import Nothing
 from onkel.model.ranges import Range
-from onkel.model.reads import Nothing
 
 C = TypeVar("C", bound=type)
 
@@ -19,12 +19,12 @@ NO_TABLE = np.zeros((0, 0), np.float32)
 class Declaration(NamedTuple):
     """What the library asks a strategy for; see `strategy`."""
 
-    reads: Callable[[Any], type]
+    cache: Callable[[Any], type]
     slots: Callable[[Any], float]
     newcomer: int
     only_grows: bool
     table: Callable[[], np.ndarray]
-    ranges: Mapping[str, Range | None]
+    ranges: Mapping[str, Range]
 
 
 DECLARED: dict[type, Declaration] = {}
@@ -32,20 +32,20 @@ DECLARED: dict[type, Declaration] = {}
 
 def strategy(
     *,
-    reads: type | Callable[[Any], type] = Nothing,
+    cache: type | Callable[[Any], type] = Nothing,
     slots: Callable[[Any], float] = lambda own: own.limit,
     newcomer: bool = False,
     only_grows: bool = False,
     table: Callable[[], np.ndarray] = lambda: NO_TABLE,
-    ranges: Mapping[str, Range | None] | None = None,
+    ranges: Mapping[str, Range] | None = None,
 ) -> Callable[[C], C]:
     """Decorate the NamedTuple of a strategy with what it needs.
 
     Parameters
     ----------
-    reads
-        What the model keeps of its centres for it: a type of `onkel.model.reads`, or a
-        function of the strategy that returns one.
+    cache
+        What the model keeps of its centres for it: a type of
+        `onkel.model.center_cache`, or a function of the strategy that returns one.
     slots
         Most centres that it keeps, infinity where it may grow for ever.
     newcomer
@@ -67,7 +67,7 @@ def strategy(
     """
 
     def declare(cls: C) -> C:
-        of_each = (lambda own: reads) if isinstance(reads, type) else reads
+        of_each = (lambda own: cache) if isinstance(cache, type) else cache
         DECLARED[cls] = Declaration(
             of_each, slots, int(newcomer), only_grows, table, ranges or {}
         )

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import LookAhead, Model, Update, insert, replace
+from onkel.model.expansion import Block, Model, Update, insert, replace
 
 
 @strategy()
@@ -15,18 +15,18 @@ class Discard(NamedTuple):
     limit: int
 
 
-@absorbs(Discard)
+@absorb.register(Discard)
 def _absorb(
     budget: Discard,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    counters = model.counters[0]
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    replace(model, ahead, t, int(uniform(draws) * head.count), update)
-    head.maintenance += 1
+    replace(model, block, t, int(uniform(draws) * counters.count), update)
+    counters.maintenance += 1

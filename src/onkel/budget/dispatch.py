@@ -1,17 +1,56 @@
 """The questions a strategy answers; its type finds the answer.
 
-absorb(budget, model, ahead, t, update, draws) row t proposes an update: take it in
-leans(strategy, model, ahead, t)               do the centres represent row t already?
-lay(strategy, model, output, weight)           then lay its weight on them
-maintain(strategy, model, ahead, t)            the model is too large: make it smaller
-
 A strategy that decides both when and how answers `absorb`. One that only knows how,
-and leaves the when to another (see `bernoulli`), answers the others.
+and leaves the when to another (see `bernoulli`), answers `maintain`, and perhaps
+`in_span` and `add_to_span`: all four compiled. One that keeps arrays of its own says
+how these follow the model, in Python: `resized`, `relabelled` and `refuse_nonsense`.
 """
 
-from onkel.compiled.functions import choice
+from functools import singledispatch
+from typing import Any
 
-absorb, absorbs = choice(position=0)
-leans, leaning = choice(position=0, merged=False)
-lay, lays = choice(position=0)
-maintain, maintains = choice(position=0, merged=False)
+import numpy as np
+
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import typedispatch
+from onkel.model.expansion import Block, Model, Update
+
+
+@typedispatch()
+def absorb(
+    strategy: Any, model: Model, block: Block, t: int, update: Update, draws: Draws
+) -> None:
+    """Row t proposes an update: take it in."""
+
+
+@typedispatch(merged=False)
+def maintain(strategy: Any, model: Model, block: Block, t: int) -> None:
+    """The model is too large: make it smaller."""
+
+
+@typedispatch(optional=True, merged=False)
+def in_span(strategy: Any, model: Model, block: Block, t: int) -> bool:
+    """Whether the centres represent row t already, so that it need not become one."""
+    return False
+
+
+@typedispatch(optional=True)
+def add_to_span(strategy: Any, model: Model, output: int, weight: float) -> None:
+    """Add the weight of a row that is in the span to the centres."""
+
+
+@singledispatch
+def resized(strategy: Any, model: Model) -> Any:
+    """Return the strategy with room for as many centres as the model has room for."""
+    return strategy
+
+
+@singledispatch
+def relabelled(strategy: Any, matrix: np.ndarray) -> Any:
+    """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
+    return strategy
+
+
+@singledispatch
+def refuse_nonsense(strategy: Any, model: Model) -> None:
+    """Raise ValueError if numbers of a model file, each in its range, do not agree."""

@@ -19,27 +19,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb, refuse_nonsense
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, Update, insert, replace, rescale
+from onkel.model.center_cache import Later
+from onkel.model.expansion import Block, Model, Update, insert, replace, rescale
 from onkel.model.ranges import counter, finite
-from onkel.model.reads import Later
 
 # Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
 ALLOWANCE, LEAST = 15.0 / 32.0, 0.4
 
-LEDGER = np.dtype(
+COUNTERS = np.dtype(
     [("damage", np.float64), ("mistakes", np.int64), ("oldest", np.int64)], align=True
 )
 
 
 @strategy(
-    reads=Later,
+    cache=Later,
     ranges={
-        "ledger.damage": finite,
-        "ledger.mistakes": counter,
-        "ledger.oldest": lambda s: (0, max(s.used - 1, 0)),
+        "counters.damage": finite,
+        "counters.mistakes": counter,
+        "counters.oldest": lambda s: (0, max(s.used - 1, 0)),
     },
 )
 class Forget(NamedTuple):
@@ -47,18 +47,24 @@ class Forget(NamedTuple):
 
     limit: int
     unsigned: bool  # regression: mu = |f'(x_r)|
-    ledger: Any  # shape (1,), of LEDGER
+    counters: Any  # shape (1,), of COUNTERS
 
 
 def make(limit: int, unsigned: bool) -> Forget:
-    """Make the strategy with an empty ledger.
+    """Make the strategy with an counters at 0.
 
     Examples
     --------
     >>> make(10, unsigned=False).limit
     10
     """
-    return Forget(limit, unsigned, np.zeros(1, LEDGER).view(np.recarray))
+    return Forget(limit, unsigned, np.zeros(1, COUNTERS).view(np.recarray))
+
+
+@refuse_nonsense.register
+def _refuse_nonsense(budget: Forget, model: Model) -> None:
+    if model.counters[0].count < budget.limit and budget.counters[0].oldest:
+        raise ValueError("Forget.counters.oldest is not the oldest")
 
 
 @inner
@@ -84,17 +90,17 @@ def shrinkage(sig: float, mu: float, damage: float, mistakes: int) -> float:
     return -2.0 * c / (b + root)
 
 
-@absorbs(Forget)
+@absorb.register(Forget)
 def _absorb(
-    budget: Forget, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: Forget, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
-    head = model.head[0]
-    ledger = budget.ledger[0]
-    ledger.mistakes += 1
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    counters = model.counters[0]
+    own = budget.counters[0]
+    own.mistakes += 1
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    r = ledger.oldest
+    r = own.oldest
     output = model.label[r] if model.coef.shape[0] > 1 else 0
     q = model.coef[output, r]
     later = 0.0
@@ -102,12 +108,12 @@ def _absorb(
         later = update.weight
     elif output == update.down:
         later = -update.weight
-    f = head.factor * (model.reads.scores[output, r] + later * ahead.kernel[t, r])
-    sig = abs(head.factor * q)
+    f = counters.factor * (model.cache.scores[output, r] + later * block.kernel[t, r])
+    sig = abs(counters.factor * q)
     mu = abs(f) if budget.unsigned else math.copysign(1.0, q) * f
-    phi = shrinkage(sig, mu, ledger.damage, ledger.mistakes)
-    ledger.damage += (sig * phi) ** 2 + 2.0 * sig * phi * (1.0 - phi * mu)
-    replace(model, ahead, t, r, update)
+    phi = shrinkage(sig, mu, own.damage, own.mistakes)
+    own.damage += (sig * phi) ** 2 + 2.0 * sig * phi * (1.0 - phi * mu)
+    replace(model, block, t, r, update)
     rescale(model, phi)
-    ledger.oldest = (r + 1) % budget.limit
-    head.maintenance += 1
+    own.oldest = (r + 1) % budget.limit
+    counters.maintenance += 1

@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import LookAhead, Model, Update, insert
+from onkel.model.expansion import Block, Model, Update, insert
 
 
 @strategy(slots=lambda own: math.inf, only_grows=True)
@@ -16,8 +16,8 @@ class Grow(NamedTuple):
     limit: int = 0  # a NamedTuple without fields has no compiled type
 
 
-@absorbs(Grow)
+@absorb.register(Grow)
 def _absorb(
-    budget: Grow, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: Grow, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
-    insert(model, ahead, t, update)
+    insert(model, block, t, update)

@@ -1,6 +1,6 @@
 """Collect the first centres as landmarks, then stop (NOGD).
 
-The first update beyond them waits in the ledger: the learner turns the model into one
+The first update beyond them waits in its counters: the learner turns the model into one
 that is linear in the landmarks' Nystrom features, and makes the update there.
 """
 
@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import LookAhead, Model, Update, insert
+from onkel.model.expansion import Block, Model, Update, insert
 from onkel.model.ranges import WORK
 
-LEDGER = np.dtype(
+COUNTERS = np.dtype(
     [("up", np.int64), ("down", np.int64), ("weight", np.float64)], align=True
 )
 
 
 @strategy(
-    ranges={"ledger.up": WORK, "ledger.down": WORK, "ledger.weight": WORK},
+    ranges={"counters.up": WORK, "counters.down": WORK, "counters.weight": WORK},
 )
 class Landmarks(NamedTuple):
     """As many landmarks as the limit says; `make` is the constructor."""
 
     limit: int
     rank: int  # of the features
-    ledger: Any  # shape (1,), of LEDGER
+    counters: Any  # shape (1,), of COUNTERS
 
 
 def make(limit: int, rank: int) -> Landmarks:
@@ -38,21 +38,21 @@ def make(limit: int, rank: int) -> Landmarks:
     >>> make(10, 2).rank
     2
     """
-    return Landmarks(limit, rank, np.zeros(1, LEDGER).view(np.recarray))
+    return Landmarks(limit, rank, np.zeros(1, COUNTERS).view(np.recarray))
 
 
-@absorbs(Landmarks)
+@absorb.register(Landmarks)
 def _absorb(
     budget: Landmarks,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head, ledger = model.head[0], budget.ledger[0]
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    counters, own = model.counters[0], budget.counters[0]
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    ledger.up, ledger.down, ledger.weight = update.up, update.down, update.weight
-    head.halted = 1
+    own.up, own.down, own.weight = update.up, update.down, update.weight
+    counters.halted = 1

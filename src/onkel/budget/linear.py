@@ -8,9 +8,9 @@ An update moves the weights of all features, each by its value at the row.
 from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import LookAhead, Model, Update, column, spread
+from onkel.model.expansion import Block, Model, Update, column, spread
 
 
 @strategy()
@@ -20,11 +20,11 @@ class Linear(NamedTuple):
     limit: int = 0
 
 
-@absorbs(Linear)
+@absorb.register(Linear)
 def _absorb(
-    budget: Linear, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: Linear, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
-    values = column(model, ahead, t)
+    values = column(model, block, t)
     weight = model.coef.dtype.type(update.weight)
     spread(model, update.up, weight, values)
     if update.down >= 0:

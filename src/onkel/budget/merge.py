@@ -27,19 +27,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.dispatch import maintain
 from onkel.compiled.functions import inner, without_nan
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
     alike,
-    bequeath,
     drop,
     merge,
     oldest_smallest,
     row,
     squared_distance,
     squared_norms,
+    transfer,
 )
 
 CELLS = 128
@@ -202,20 +202,20 @@ def meet(model: Model, gamma: float, m: int, n: int) -> Meeting:
 
 
 @inner
-def kernel_row(model: Model, ahead: LookAhead, t: int, j: int) -> Any:
+def kernel_row(model: Model, block: Block, t: int, j: int) -> Any:
     """k(c_j, c_i) for all centres; the newcomer's is known from its prediction."""
-    size = model.head[0].count
-    if model.birth[j] == model.head[0].t:
-        return ahead.kernel[t, :size]
-    row(model, ahead, j, ahead.second)
-    return ahead.second[:size]
+    size = model.counters[0].count
+    if model.birth[j] == model.counters[0].t:
+        return block.kernel[t, :size]
+    row(model, block, j, block.second)
+    return block.second[:size]
 
 
 @inner
 def nearest(model: Model, values: Any, j: int) -> int:
     """Slot of the largest kernel value with centre j, of the oldest centre on ties."""
     best = -1
-    for i in range(model.head[0].count):
+    for i in range(model.counters[0].count):
         if i == j:
             continue
         if (
@@ -234,7 +234,7 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
     For one output WD = R ((a_m a_n / (a_m + a_n)) (1 - kappa))^2, where R, the table's
     entry, is at least 1 + kappa. Infinite where the signs differ, and for m itself.
     """
-    size = model.head[0].count
+    size = model.counters[0].count
     coef = model.coef[0]
     one, never = coef.dtype.type(1), coef.dtype.type(np.inf)
     sign = one if coef[m] > 0 else -one
@@ -256,7 +256,7 @@ def _outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) ->
     """Do what `outline` does, for several outputs, with the bounds of the table."""
     least = np.inf
     p = product(model, m, m)
-    for n in range(model.head[0].count):
+    for n in range(model.counters[0].count):
         out[n] = np.inf
         q, r = product(model, m, n), product(model, n, n)
         if n != m and q > RIGHT_ANGLE * math.sqrt(p * r):
@@ -273,14 +273,14 @@ class Match(NamedTuple):
 
 
 @inner
-def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
+def partner(model: Model, block: Block, m: int, values: Any) -> Match:
     """Find the centre whose merging with m costs least."""
-    gamma, size, bound = ahead.similarity.gamma, model.head[0].count, ahead.scratch
+    gamma, size, bound = block.similarity.gamma, model.counters[0].count, block.scratch
     single = model.coef.shape[0] == 1
     if single:
         least = outline(model, m, values, bound)
     else:
-        least = _outline_of_rows(model, ahead.table, m, values, bound)
+        least = _outline_of_rows(model, block.table, m, values, bound)
     best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
     if not least < np.inf:
         return best
@@ -296,7 +296,7 @@ def partner(model: Model, ahead: LookAhead, m: int, values: Any) -> Match:
         if single and k >= 0:
             one, other = abs(model.coef[0, m]), abs(model.coef[0, n])
             p, q, r = one * one, one * other, other * other
-            if lower_bound(ahead.table, p, q, r, values[n]) > best.meeting.loss:
+            if lower_bound(block.table, p, q, r, values[n]) > best.meeting.loss:
                 continue
         meeting = meet(model, gamma, m, n)
         if meeting.loss < best.meeting.loss or (
@@ -313,45 +313,33 @@ class Merge(NamedTuple):
     nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
-@leaning(Merge)
-def _never(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> bool:
-    return False
-
-
-@lays(Merge)
-def _nothing(strategy: Merge, model: Model, output: int, weight: float) -> None:
-    pass
-
-
 @inner
-def lightest(model: Model, ahead: LookAhead) -> int:
+def lightest(model: Model, block: Block) -> int:
     """Slot of the smallest coefficients, of the oldest centre on ties."""
-    squared_norms(model, ahead.scratch)
-    return oldest_smallest(model, ahead.scratch)
+    squared_norms(model, block.scratch)
+    return oldest_smallest(model, block.scratch)
 
 
 @inner
-def join(
-    model: Model, ahead: LookAhead, t: int, m: int, values: Any, match: Match
-) -> None:
+def join(model: Model, block: Block, t: int, m: int, values: Any, match: Match) -> None:
     """Merge m with its match, or project it on its nearest neighbour."""
     n, meeting = match.n, match.meeting
     if n < 0:
         n = nearest(model, values, m)
         if n >= 0:
-            bequeath(model, m, n, alike(model, ahead, m, n))
-        drop(model, ahead, t, m)
+            transfer(model, m, n, alike(model, block, m, n))
+        drop(model, block, t, m)
         return
     h, u, v = meeting.h, meeting.u, meeting.v
     if meeting.loss == 0.0:
         h, u, v = 1.0, 1.0, 1.0
     elif product(model, n, n) <= product(model, m, m):
         h, u, v = 1.0 - h, v, u
-    merge(model, ahead, t, n, m, h, u, v)
+    merge(model, block, t, n, m, h, u, v)
 
 
-@maintains(Merge)
-def _maintain(strategy: Merge, model: Model, ahead: LookAhead, t: int) -> None:
-    m = lightest(model, ahead)
-    values = kernel_row(model, ahead, t, m)
-    join(model, ahead, t, m, values, partner(model, ahead, m, values))
+@maintain.register(Merge)
+def _maintain(strategy: Merge, model: Model, block: Block, t: int) -> None:
+    m = lightest(model, block)
+    values = kernel_row(model, block, t, m)
+    join(model, block, t, m, values, partner(model, block, m, values))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.dispatch import maintain
 from onkel.budget.merge import kernel_row
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, alike, bequeath, drop
+from onkel.model.expansion import Block, Model, alike, drop, transfer
 from onkel.model.inverse import JITTER
 from onkel.model.ranges import WORK
 
@@ -52,9 +52,9 @@ def choose(model: Model, values: Any, victim: int, chosen: Any) -> int:
     """
     count = 0
     values[victim] = -np.inf
-    for _ in range(min(len(chosen), model.head[0].count - 1)):
+    for _ in range(min(len(chosen), model.counters[0].count - 1)):
         best = -1
-        for j in range(model.head[0].count):
+        for j in range(model.counters[0].count):
             if values[j] == -np.inf:
                 continue
             if (
@@ -95,30 +95,20 @@ def solve(matrix: Any, shares: Any, size: int) -> None:
         shares[i] /= matrix[i, i]
 
 
-@leaning(Neighbors)
-def _never(strategy: Neighbors, model: Model, ahead: LookAhead, t: int) -> bool:
-    return False
-
-
-@lays(Neighbors)
-def _nothing(strategy: Neighbors, model: Model, output: int, weight: float) -> None:
-    pass
-
-
-@maintains(Neighbors)
-def _maintain(strategy: Neighbors, model: Model, ahead: LookAhead, t: int) -> None:
-    p = smallest_share(model, ahead.scratch)
-    values = kernel_row(model, ahead, t, p)
+@maintain.register(Neighbors)
+def _maintain(strategy: Neighbors, model: Model, block: Block, t: int) -> None:
+    p = smallest_share(model, block.scratch)
+    values = kernel_row(model, block, t, p)
     for j in range(len(values)):
-        ahead.scratch[j] = values[j]
+        block.scratch[j] = values[j]
     chosen, matrix, shares = strategy.chosen, strategy.matrix, strategy.shares
-    size = choose(model, ahead.scratch, p, chosen)
+    size = choose(model, block.scratch, p, chosen)
     for i in range(size):
-        shares[i] = alike(model, ahead, chosen[i], p)
+        shares[i] = alike(model, block, chosen[i], p)
         for j in range(i):
-            matrix[i, j] = alike(model, ahead, chosen[i], chosen[j])
-        matrix[i, i] = (1.0 + JITTER) * alike(model, ahead, chosen[i], chosen[i])
+            matrix[i, j] = alike(model, block, chosen[i], chosen[j])
+        matrix[i, i] = (1.0 + JITTER) * alike(model, block, chosen[i], chosen[i])
     solve(matrix, shares, size)
     for i in range(size):
-        bequeath(model, p, chosen[i], shares[i])
-    drop(model, ahead, t, p)
+        transfer(model, p, chosen[i], shares[i])
+    drop(model, block, t, p)

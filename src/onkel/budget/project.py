@@ -12,23 +12,28 @@ O(centres^2) per update.
 from typing import Any, NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.dispatch import add_to_span, in_span, maintain
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
-    bequeath,
     drop,
     oldest_smallest,
     spread,
     squared_norms,
+    transfer,
 )
-from onkel.model.inverse import in_span, inverse_column, inverse_diagonal, lean
-from onkel.model.reads import Inverse
+from onkel.model.inverse import (
+    Inverse,
+    inverse_column,
+    inverse_diagonal,
+    project_row,
+    row_in_span,
+)
 
 
-@strategy(reads=Inverse)
+@strategy(cache=Inverse)
 class Project(NamedTuple):
     """Maintenance by projection."""
 
@@ -38,39 +43,39 @@ class Project(NamedTuple):
 @inner
 def losses(model: Model, out: Any) -> None:
     """Squared norm of what is lost by projecting out each centre."""
-    size = model.head[0].count
+    size = model.counters[0].count
     squared_norms(model, out)
     for j in range(size):
-        out[j] /= inverse_diagonal(model.reads, j, size)
+        out[j] /= inverse_diagonal(model.cache, j, size)
 
 
 @inner
-def project_out(model: Model, ahead: LookAhead, t: int, p: int) -> None:
+def project_out(model: Model, block: Block, t: int, p: int) -> None:
     """Project centre p on the others; it leaves."""
-    shares = model.reads.shares
-    inverse_column(model.reads, p, model.head[0].count, shares)
-    for j in range(model.head[0].count):
+    shares = model.cache.shares
+    inverse_column(model.cache, p, model.counters[0].count, shares)
+    for j in range(model.counters[0].count):
         if j != p:
-            bequeath(model, p, j, -shares[j] / shares[p])
-    drop(model, ahead, t, p)
+            transfer(model, p, j, -shares[j] / shares[p])
+    drop(model, block, t, p)
 
 
-@leaning(Project)
-def _leans(strategy: Project, model: Model, ahead: LookAhead, t: int) -> bool:
-    lean(model, ahead, t)
-    return in_span(model)
+@in_span.register(Project)
+def _in_span(strategy: Project, model: Model, block: Block, t: int) -> bool:
+    project_row(model, block, t)
+    return row_in_span(model)
 
 
-@lays(Project)
-def _lay(strategy: Project, model: Model, output: int, weight: float) -> None:
-    spread(model, output, weight, model.reads.shares)
+@add_to_span.register(Project)
+def _add_to_span(strategy: Project, model: Model, output: int, weight: float) -> None:
+    spread(model, output, weight, model.cache.shares)
 
 
-@maintains(Project)
-def _maintain(strategy: Project, model: Model, ahead: LookAhead, t: int) -> None:
+@maintain.register(Project)
+def _maintain(strategy: Project, model: Model, block: Block, t: int) -> None:
     if strategy.by_residual:
-        losses(model, model.reads.shares)
-        p = oldest_smallest(model, model.reads.shares)
+        losses(model, model.cache.shares)
+        p = oldest_smallest(model, model.cache.shares)
     else:
-        p = smallest_share(model, ahead.scratch)
-    project_out(model, ahead, t, p)
+        p = smallest_share(model, block.scratch)
+    project_out(model, block, t, p)

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, Update, drop, insert
-from onkel.model.reads import REFRESH, Gram, refresh
+from onkel.model.center_cache import REFRESH, Gram, refresh
+from onkel.model.expansion import Block, Model, Update, drop, insert
 
 
-@strategy(reads=Gram, newcomer=True)
+@strategy(cache=Gram, newcomer=True)
 class Redundant(NamedTuple):
     """A hard budget; declares the Gram matrix."""
 
@@ -27,36 +27,36 @@ class Redundant(NamedTuple):
 def _margin_without_itself(model: Model, j: int) -> float:
     kjj = model.diag[j]
     if model.coef.shape[0] == 1:
-        f = model.reads.scores[0, j] - model.coef[0, j] * kjj
+        f = model.cache.scores[0, j] - model.coef[0, j] * kjj
         return f if model.coef[0, j] > 0 else -f
     own = model.label[j]
     best = -np.inf
     for o in range(model.coef.shape[0]):
         if o != own:
-            best = max(best, model.reads.scores[o, j] - model.coef[o, j] * kjj)
-    return model.reads.scores[own, j] - model.coef[own, j] * kjj - best
+            best = max(best, model.cache.scores[o, j] - model.coef[o, j] * kjj)
+    return model.cache.scores[own, j] - model.coef[own, j] * kjj - best
 
 
-@absorbs(Redundant)
+@absorb.register(Redundant)
 def _absorb(
     budget: Redundant,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    insert(model, ahead, t, update)
-    head = model.head[0]
-    if head.count <= budget.limit:
+    insert(model, block, t, update)
+    counters = model.counters[0]
+    if counters.count <= budget.limit:
         return
     victim, largest = 0, -np.inf
-    for j in range(head.count):
+    for j in range(counters.count):
         margin = _margin_without_itself(model, j)
         ties = margin == largest and model.birth[j] < model.birth[victim]
         if margin > largest or ties:
             victim, largest = j, margin
-    drop(model, ahead, t, victim)
-    head.maintenance += 1
-    if head.maintenance % REFRESH == 0:
-        refresh(model.reads, model.coef, head.count, 0.0)
+    drop(model, block, t, victim)
+    counters.maintenance += 1
+    if counters.maintenance % REFRESH == 0:
+        refresh(model.cache, model.coef, counters.count, 0.0)

@@ -7,9 +7,9 @@ every time; it is exact because raw coefficients are compared.
 from typing import Any, NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import lays, leaning, maintains
+from onkel.budget.dispatch import maintain
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, drop, oldest_smallest, squared_norms
+from onkel.model.expansion import Block, Model, drop, oldest_smallest, squared_norms
 
 
 @strategy()
@@ -19,25 +19,15 @@ class Remove(NamedTuple):
     nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
-@leaning(Remove)
-def _never(strategy: Remove, model: Model, ahead: LookAhead, t: int) -> bool:
-    return False
-
-
-@lays(Remove)
-def _nothing(strategy: Remove, model: Model, output: int, weight: float) -> None:
-    pass
-
-
 @inner
 def smallest_share(model: Model, cost: Any) -> int:
     """Slot of the smallest a_j^2 k(c_j, c_j), of the oldest centre on ties."""
     squared_norms(model, cost)
-    for j in range(model.head[0].count):
+    for j in range(model.counters[0].count):
         cost[j] *= model.diag[j]
     return oldest_smallest(model, cost)
 
 
-@maintains(Remove)
-def _maintain(strategy: Remove, model: Model, ahead: LookAhead, t: int) -> None:
-    drop(model, ahead, t, smallest_share(model, ahead.scratch))
+@maintain.register(Remove)
+def _maintain(strategy: Remove, model: Model, block: Block, t: int) -> None:
+    drop(model, block, t, smallest_share(model, block.scratch))

@@ -14,11 +14,11 @@ import math
 from typing import Any, NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inner
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
     Update,
     clip,
@@ -49,11 +49,11 @@ class Weighted(NamedTuple):
 @inner
 def _magnitudes(model: Model, out: Any) -> None:
     if model.coef.shape[0] == 1:
-        for j in range(model.head[0].count):
+        for j in range(model.counters[0].count):
             out[j] = abs(model.coef[0, j])
         return
     squared_norms(model, out)
-    for j in range(model.head[0].count):
+    for j in range(model.counters[0].count):
         out[j] = math.sqrt(out[j])
 
 
@@ -124,56 +124,56 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
     return j
 
 
-@absorbs(Uniform)
+@absorb.register(Uniform)
 def _absorb_uniform(
     budget: Uniform,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    cap = budget.cap / head.factor
+    counters = model.counters[0]
+    cap = budget.cap / counters.factor
     update = _clipped(update, cap)
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    victim = int(uniform(draws) * head.count)
-    rescale(model, head.count / (head.count - 1))
-    clip(model, budget.cap / head.factor, ahead.scratch)
+    victim = int(uniform(draws) * counters.count)
+    rescale(model, counters.count / (counters.count - 1))
+    clip(model, budget.cap / counters.factor, block.scratch)
     # The newcomer's raw weight was meant for the scale before.
-    weight = update.weight * (head.count - 1) / head.count
-    replace(model, ahead, t, victim, Update(update.up, update.down, weight))
-    head.maintenance += 1
+    weight = update.weight * (counters.count - 1) / counters.count
+    replace(model, block, t, victim, Update(update.up, update.down, weight))
+    counters.maintenance += 1
 
 
-@absorbs(Weighted)
+@absorb.register(Weighted)
 def _absorb_weighted(
     budget: Weighted,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    cap = budget.cap / head.factor
+    counters = model.counters[0]
+    cap = budget.cap / counters.factor
     update = _clipped(update, cap)
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    u = ahead.scratch
+    u = block.scratch
     _magnitudes(model, u)
-    for j in range(head.count):
+    for j in range(counters.count):
         u[j] *= math.sqrt(model.diag[j])
-    s = waterfill(u, head.count)
-    victim = _draw(u, head.count, s, uniform(draws))
-    for j in range(head.count):
+    s = waterfill(u, counters.count)
+    victim = _draw(u, counters.count, s, uniform(draws))
+    for j in range(counters.count):
         # Magnitude after the draw over magnitude before it, both times sqrt(k_jj).
         after = max(u[j], 1.0 / s) if s > 0.0 else u[j] * 1.0
         after = min(after, cap * math.sqrt(model.diag[j]))
         u[j] = after / u[j] if u[j] > 0 else 1.0
     stretch(model, u)
-    replace(model, ahead, t, victim, update)
-    head.maintenance += 1
+    replace(model, block, t, victim, update)
+    counters.maintenance += 1

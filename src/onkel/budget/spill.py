@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb, resized
 from onkel.compiled.draws import Draws
 from onkel.features.dispatch import width
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
     Update,
     column,
     drop,
     first_smallest,
     insert,
-    pour,
+    transfer_to_features,
 )
 from onkel.model.ranges import finite
 
@@ -35,13 +35,14 @@ class Spill(NamedTuple):
     portion: int  # centres that move at a time
     features: Any  # shape (capacity, features): of the centres, in the order of slots
 
-    def resized(self, model: Model) -> "Spill":
-        """Copy with room for what the model has room for."""
-        wide = width(model.mapping)
-        shape = len(model.diag) - wide, wide
-        features = np.zeros(shape, model.coef.dtype)
-        features[: len(self.features), : self.features.shape[1]] = self.features
-        return self._replace(features=features)
+
+@resized.register
+def _resized(budget: Spill, model: Model) -> Spill:
+    wide = width(model.mapping)
+    shape = len(model.diag) - wide, wide
+    features = np.zeros(shape, model.coef.dtype)
+    features[: len(budget.features), : budget.features.shape[1]] = budget.features
+    return budget._replace(features=features)
 
 
 def make(limit: int, portion: int) -> Spill:
@@ -55,18 +56,18 @@ def make(limit: int, portion: int) -> Spill:
     return Spill(limit, portion, np.zeros((0, 0)))
 
 
-@absorbs(Spill)
+@absorb.register(Spill)
 def _absorb(
-    budget: Spill, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: Spill, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
-    head, start = model.head[0], width(model.mapping)
-    size = head.count - start
-    insert(model, ahead, t, update)
-    budget.features[size] = column(model, ahead, t)[:start]
+    counters, start = model.counters[0], width(model.mapping)
+    size = counters.count - start
+    insert(model, block, t, update)
+    budget.features[size] = column(model, block, t)[:start]
     size += 1
     if size <= budget.limit:
         return
-    cost = ahead.scratch[:size]
+    cost = block.scratch[:size]
     coef = model.coef[:, start:]
     for j in range(size):
         cost[j] = coef[0, j] * coef[0, j]
@@ -75,9 +76,9 @@ def _absorb(
             cost[j] += coef[o, j] * coef[o, j]
     for _ in range(budget.portion):
         j = first_smallest(cost[:size], model.birth[start : start + size])
-        pour(model, start + j, budget.features[j])
-        drop(model, ahead, t, start + j)
+        transfer_to_features(model, start + j, budget.features[j])
+        drop(model, block, t, start + j)
         size -= 1
         cost[j] = cost[size]
         budget.features[j] = budget.features[size]
-    head.maintenance += 1
+    counters.maintenance += 1

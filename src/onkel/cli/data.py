@@ -2,23 +2,18 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from onkel.cli import options
 from onkel.cli.screen import as_json, bar, note, show, show_json
 from onkel.data import DataNotFoundError
-from onkel.data.catalogue import Entry, entries, entry, find
+from onkel.data.catalogue import CatalogueEntry, entries, entry, find
 from onkel.data.fetch import fetch
-
-mirror = click.option(
-    "--mirror",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of data sets [$ONKEL_DATA_MIRROR].",
-)
 
 
 @click.group()
@@ -34,7 +29,7 @@ def _place(name: str, part: str, folder: Path | None) -> str | None:
         return None
 
 
-def _state(known: Entry, folder: Path | None) -> str:
+def _state(known: CatalogueEntry, folder: Path | None) -> str:
     parts = [_place(known.name, part, folder) is not None for part in known.parts]
     if all(parts):
         return "here"
@@ -43,13 +38,8 @@ def _state(known: Entry, folder: Path | None) -> str:
     return "to fetch" if known.is_fetchable else "not published"
 
 
-def _rows(known: Entry) -> int | None:
-    counts = [part.rows for part in known.parts.values()]
-    return None if None in counts else sum(filter(None, counts))
-
-
 @data.command("list")
-@mirror
+@options.mirror
 @as_json
 def list_all(mirror: Path | None, as_json: bool) -> None:
     """List the data sets."""
@@ -57,7 +47,7 @@ def list_all(mirror: Path | None, as_json: bool) -> None:
         {
             "name": known.name,
             "task": known.task,
-            "rows": _rows(known),
+            "rows": sum(part.rows for part in known.parts.values()),
             "features": known.features,
             "papers": list(known.papers),
             "state": _state(known, mirror),
@@ -68,16 +58,14 @@ def list_all(mirror: Path | None, as_json: bool) -> None:
         show_json(found)
         return
     table = Table(box=SIMPLE_HEAD)
-    for heading, side in (
-        *(("name", "left"), ("task", "left"), ("rows", "right")),
-        *(("features", "right"), ("papers", "left"), ("state", "left")),
-    ):
-        table.add_column(heading, justify=side, no_wrap=heading != "papers")  # type: ignore[arg-type]
+    for heading in ("name", "task", "rows", "features", "papers", "state"):
+        is_number = heading in ("rows", "features")
+        side: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(heading, justify=side, no_wrap=heading != "papers")
     for row in found:
         table.add_row(
-            *(row["name"], row["task"]),
-            "-" if row["rows"] is None else f"{row['rows']:,}",
-            *(f"{row['features']:,}", ", ".join(row["papers"]), row["state"]),
+            *(row["name"], row["task"], f"{row['rows']:,}", f"{row['features']:,}"),
+            *(", ".join(row["papers"]), row["state"]),
             style="" if row["state"] == "here" else "dim",
         )
     Console().print(table)
@@ -85,7 +73,7 @@ def list_all(mirror: Path | None, as_json: bool) -> None:
 
 @data.command()
 @click.argument("name")
-@mirror
+@options.mirror
 @as_json
 def info(name: str, mirror: Path | None, as_json: bool) -> None:
     """Say what is known of the data set NAME."""

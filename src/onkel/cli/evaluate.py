@@ -1,7 +1,7 @@
 """onkel evaluate: how well a model predicts a file, or learns it while predicting."""
 
 import time
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,27 @@ import click
 import numpy as np
 
 import onkel
-from onkel.cli import models, options
-from onkel.cli.screen import as_json, bar, show, show_json, warn
+from onkel.cli import learning, models, options
+from onkel.cli.screen import as_json, bar, report
 from onkel.cli.tally import Tally, decided, judge, likely
-from onkel.race.orders import shuffled
+from onkel.data import Dataset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(learning.Passage):
+    """What was asked for, besides the data and the system."""
+
+    model: Path | None
+    progressive: bool
+    held_out: float
+    output: Path | None
+
+    @property
+    def how(self) -> str:
+        """In words."""
+        if not self.progressive:
+            return "test"
+        return "progressive, shuffled" if self.shuffle else "progressive"
 
 
 @click.command()
@@ -20,13 +37,10 @@ from onkel.race.orders import shuffled
 @click.option(
     "-m",
     "--model",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.MODEL_FILE,
     help="Model file; without it a new model of --system.",
 )
-@options.system
-@options.budget
-@options.gamma
-@options.parameters
+@options.of_system
 @click.option(
     "--progressive",
     is_flag=True,
@@ -42,12 +56,7 @@ from onkel.race.orders import shuffled
     show_default=True,
     help="Without --model and --progressive: share of rows to test on.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --progressive: save the model that has learnt.",
-)
+@options.output("With --progressive: save the model that has learnt.")
 @options.batch_rows
 @options.memory
 @options.seed
@@ -69,66 +78,57 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
     Features are scaled by all rows of DATA, or as the model was fitted; the split into
     80 % and 20 % is made in memory.
     """  # noqa: D301 (click wants the character, not its escape)
-    preparation = None
-    if given["shuffle"] and not given["progressive"]:
-        raise click.UsageError(
-            "--shuffle is for --progressive: others draw rows anyway"
-        )
-    if given["output"] is not None:
-        if not given["progressive"]:
-            raise click.UsageError("--output is for --progressive; see `onkel fit`")
-        options.output_file(given["output"])
-    if given["model"] is not None:
-        known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
-        options.refuse_beside(context, "--model", known)
-        model, preparation, _ = models.opened(given["model"])
+    asked = Evaluation.of(given)
+    _refuse(context, asked)
+    if asked.model is not None:
+        model, preparation, _ = models.opened(asked.model)
         rows = options.prepared(data, given, preparation)
     else:
         rows = options.opened(data, given)
-        chosen = options.parsed(
-            given["parameters"], budget=given["budget"], gamma=given["gamma"]
-        )
-        model = options.made(given["system"], rows, given["seed"], chosen)
-    if given["progressive"] and not hasattr(model, "partial_fit"):
+        model, _ = learning.made(rows, given)
+    if asked.progressive and not hasattr(model, "partial_fit"):
         raise ValueError(
             f"{type(model).__name__} needs all rows at once: it cannot be evaluated "
             "with --progressive"
         )
     start = time.perf_counter()
     tally = Tally(rows.classes, rows.n_rows)
-    if given["progressive"]:
-        options.settle_gamma(model, rows)
-        _progressive(tally, model, rows, given)
-    elif preparation is not None:
-        _test(tally, model, rows, given["batch_rows"])
+    if asked.progressive:
+        _progressive(tally, model, rows, asked)
+    elif asked.model is not None:
+        _test(tally, model, rows, asked)
     else:
-        _split(tally, model, rows, given["held_out"], given["seed"])
+        _split(tally, model, rows, asked)
     result = {
         "data": rows.name,
         "system": type(model).__name__,
-        "how": _how(given),
+        "how": asked.how,
         **tally.result(),
         **models.size_of(model),
         "seconds": time.perf_counter() - start,
     }
-    baseline, warnings = tally.baseline(), tally.warnings
-    if given["progressive"] and not given["shuffle"]:
+    warnings = tally.warnings
+    if asked.progressive and not asked.shuffle:
         warnings += _about_order(tally)
-    if given["output"] is not None:
-        models.saved(model, given["output"], rows.preparation)
-        result["model_file"] = str(given["output"])
-    if given["as_json"]:
-        show_json(result | {"baseline": baseline, "warnings": warnings})
-    else:
-        show(result, "Evaluated", baseline)
-    for warning in warnings:
-        warn(warning)
+    if asked.output is not None:
+        models.saved(model, asked.output, rows.preparation)
+        result["model_file"] = str(asked.output)
+    report(result, "Evaluated", tally.baseline(), warnings, given["as_json"])
 
 
-def _how(given: dict[str, Any]) -> str:
-    if not given["progressive"]:
-        return "test"
-    return "progressive, shuffled" if given["shuffle"] else "progressive"
+def _refuse(context: click.Context, asked: Evaluation) -> None:
+    """Refuse options that mean nothing beside others."""
+    if asked.shuffle and not asked.progressive:
+        raise click.UsageError(
+            "--shuffle is for --progressive: others draw rows anyway"
+        )
+    if asked.output is not None:
+        if not asked.progressive:
+            raise click.UsageError("--output is for --progressive; see `onkel fit`")
+        options.output_file(asked.output)
+    if asked.model is not None:
+        known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
+        options.refuse_beside(context, "--model", known)
 
 
 def _about_order(tally: Tally) -> list[str]:
@@ -141,16 +141,12 @@ def _about_order(tally: Tally) -> list[str]:
     ]
 
 
-def _progressive(tally: Tally, model: Any, rows: Any, given: dict[str, Any]) -> None:
+def _progressive(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
+    learning.settle_gamma(model, rows)
     known = {} if rows.is_regression else {"classes": rows.classes}
     if hasattr(model, "classes_"):
         known = {"classes": model.classes_}
-    parts: Iterable[tuple[Any, np.ndarray]] = (
-        (X, y) for X, y, _ in rows.batches(given["batch_rows"])
-    )
-    if given["shuffle"]:
-        most = given["memory"] * options.MIB
-        parts = shuffled(rows, given["batch_rows"], given["seed"], most)
+    parts = asked.shuffled(rows) if asked.shuffle else asked.in_order(rows)
     with bar("Predicting and learning", rows.n_rows) as advance:
         for X, y in parts:
             scores = onkel.progressive(model, X, y, **known)
@@ -163,17 +159,17 @@ def _progressive(tally: Tally, model: Any, rows: Any, given: dict[str, Any]) -> 
             advance(tally.rows)
 
 
-def _test(tally: Tally, model: Any, rows: Any, batch_rows: int) -> None:
+def _test(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
     with bar("Predicting", rows.n_rows) as advance:
-        for X, y, _ in rows.batches(batch_rows):
+        for X, y in asked.in_order(rows):
             judge(tally, model, X, y)
             advance(tally.rows)
 
 
-def _split(tally: Tally, model: Any, rows: Any, held_out: float, seed: int) -> None:
+def _split(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
     X, y = rows.load()
-    order = np.random.default_rng(seed).permutation(len(y))
-    tested, learnt = np.split(order, [round(held_out * len(order))])
+    order = np.random.default_rng(asked.seed).permutation(len(y))
+    tested, learnt = np.split(order, [round(asked.held_out * len(order))])
     if len(tested) == 0 or len(learnt) == 0:
         raise ValueError(f"{rows.name} has {len(y)} rows: too few to hold some out")
     with bar("Learning"):

@@ -7,24 +7,16 @@ from typing import Any
 
 import click
 
-from onkel.cli import models, options
-from onkel.cli.screen import as_json, show, show_json, warn
+from onkel.cli import learning, models, options
+from onkel.cli.learning import Learnt
+from onkel.cli.screen import as_json, report
+from onkel.data import Dataset
 
 
 @click.command()
 @options.of_data()
-@options.system
-@options.budget
-@options.gamma
-@options.parameters
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("model.onkel"),
-    show_default=True,
-    help="Model file.",
-)
+@options.of_system
+@options.output("Model file.", default=Path("model.onkel"))
 @click.option(
     "--shuffle/--in-order",
     default=None,
@@ -48,16 +40,13 @@ def fit(data: str, **given: Any) -> None:
     """
     options.output_file(given["output"])
     rows = options.opened(data, given)
-    chosen = options.parsed(
-        given["parameters"], budget=given["budget"], gamma=given["gamma"]
-    )
-    model = options.made(given["system"], rows, given["seed"], chosen)
+    model, chosen = learning.made(rows, given)
     start = time.perf_counter()
-    learnt = options.learn(model, rows, given)
+    learnt = learning.learn(model, rows, learning.Passage.of(given))
     seconds = time.perf_counter() - start
     models.saved(model, given["output"], rows.preparation)
     expected, baseline = _expected(model, learnt)
-    result = options.describe(rows) | {
+    result = _described(rows) | {
         "system": type(model).__name__,
         "parameters": chosen | _found(model),
         "learnt": learnt.how,
@@ -68,12 +57,23 @@ def fit(data: str, **given: Any) -> None:
         "model_file": str(given["output"]),
     }
     warnings = _warnings(expected, baseline, learnt)
-    if given["as_json"]:
-        show_json(result | {"baseline": baseline, "warnings": warnings})
-    else:
-        show(result, "Learnt", baseline)
-    for warning in warnings:
-        warn(warning)
+    report(result, "Learnt", baseline, warnings, given["as_json"])
+
+
+def _described(data: Dataset) -> dict[str, Any]:
+    """Rows, features, and what is to be predicted."""
+    described: dict[str, Any] = {
+        "data": data.name,
+        "rows": data.n_rows,
+        "features": data.n_features,
+        "storage": "sparse" if data.preparation.sparse else "dense",
+    }
+    told = {"missing_cells": data.missing, "left_out": data.left_out}
+    described |= {name: dict(columns) for name, columns in told.items() if columns}
+    if data.classes is None or data.counts is None:
+        return described | {"task": "regression"}
+    counts = dict(zip(map(str, data.classes), map(int, data.counts), strict=True))
+    return described | {"task": "classification", "classes": counts}
 
 
 def _found(model: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _found(model: Any) -> dict[str, Any]:
     return {name: float(getattr(model, f"{name}_")) for name in names}
 
 
-def _expected(model: Any, learnt: options.Learnt) -> tuple[dict[str, Any], Any]:
+def _expected(model: Any, learnt: Learnt) -> tuple[dict[str, Any], Any]:
     """What the model gets right of rows it had not seen, and what a constant does."""
     baselines = learnt.baselines
     always = {"always": baselines.constant}
@@ -95,10 +95,8 @@ def _expected(model: Any, learnt: options.Learnt) -> tuple[dict[str, Any], Any]:
         and (learnt.is_stream or "shuffle" in model.get_params())
         and model.t_ == baselines.rows
     ):
-        score, rows = (
-            1.0 - model.n_mistakes_ / model.t_,
-            "each row before it was learnt",
-        )
+        score = 1.0 - model.n_mistakes_ / model.t_
+        rows = "each row before it was learnt"
     if baselines.is_regression:
         found = {"r2": score, "measured_on": rows}
         return found, always | {"r2": 0.0, "rmse": baselines.constant_error}
@@ -107,7 +105,7 @@ def _expected(model: Any, learnt: options.Learnt) -> tuple[dict[str, Any], Any]:
 
 
 def _warnings(
-    expected: dict[str, Any], baseline: dict[str, Any], learnt: options.Learnt
+    expected: dict[str, Any], baseline: dict[str, Any], learnt: Learnt
 ) -> list[str]:
     found = []
     name = "r2" if learnt.baselines.is_regression else "accuracy"

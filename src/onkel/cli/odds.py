@@ -15,6 +15,13 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 FOLDS = 5
 
 
+def probabilities_of(odds: np.ndarray) -> np.ndarray:
+    """Turn log-odds of each class, or of the second of two, into probabilities."""
+    if odds.ndim == 2:
+        return softmax(odds, axis=1)
+    return np.column_stack([expit(-odds), expit(odds)])
+
+
 class Odds(NamedTuple):
     """Log-odds of the classes, linear in the scores.
 
@@ -42,9 +49,7 @@ class Odds(NamedTuple):
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, a column each."""
         odds = scores.reshape(len(scores), -1) @ self.slopes.T + self.offsets
-        if odds.shape[1] > 1:
-            return softmax(odds, axis=1)
-        return np.column_stack([expit(-odds[:, 0]), expit(odds[:, 0])])
+        return probabilities_of(odds if odds.shape[1] > 1 else odds[:, 0])
 
     def state(self) -> dict[str, Any]:
         """Return what describes it, for JSON."""

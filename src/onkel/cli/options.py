@@ -4,24 +4,20 @@ import json
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
-import numpy as np
-import scipy.sparse
 from click.core import ParameterSource
 
 from onkel.cli.screen import bar, note
 from onkel.cli.stdin import spooled
-from onkel.data import MISSING, SCALINGS, BadFileError, Dataset, Preparation, dataset
-from onkel.race.baselines import Baselines
-from onkel.race.orders import MOST_BYTES, bytes_of, shuffled
-from onkel.tune.tune import accepted, class_of
+from onkel.data import BadFileError, Dataset, Preparation, ReadingOptions, dataset
+from onkel.data.opening import READERS
+from onkel.data.reading_options import CHOICES
+from onkel.data.tables import BATCH_ROWS
+from onkel.race.orders import MOST_BYTES
 
-BATCH_ROWS = 65_536
 MIB = 2**20
-# Gammas that rows decide, in a stream the first so many.
-GAMMAS, FIRST_ROWS = ("scale", "median"), 1000
 
 
 def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
@@ -29,60 +25,51 @@ def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
     return int(text) if text is not None and text.lstrip("-").isdigit() else text
 
 
-_DATA_OPTIONS = [
-    click.option(
-        "--target", callback=_column, help="Column to predict, name or number [last]."
-    ),
-    click.option("--positive", help="One class against the rest: that class."),
-    click.option("--above", type=float, help="Two classes: target above this, or not."),
-    click.option(
-        "--task",
-        type=click.Choice(["auto", "classification", "regression"]),
-        default="auto",
-        show_default=True,
-    ),
-    click.option(
-        "--scaling",
-        type=click.Choice(["auto", *SCALINGS]),
-        default="auto",
-        show_default=True,
-        help="auto: as in the catalogue; for files standard, or maxabs if sparse.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(list(MISSING)),
-        default="fill",
-        show_default=True,
-        help="Empty cells, NA, NaN, null, ?: the median and an indicator (texts: a "
-        "category of their own), or refuse the file.",
-    ),
-    click.option(
-        "--keep",
-        multiple=True,
-        help="Column to use though it looks like an identifier; may be repeated.",
-    ),
-]
-_PLACE_OPTIONS = [
-    click.option("--drop", multiple=True, help="Column not to use; may be repeated."),
-    click.option(
-        "--format",
-        type=click.Choice(["csv", "tsv", "arff", "parquet", "arrow", "libsvm"]),
-        help="Of the file [that of its suffix].",
-    ),
-    click.option(
-        "--mirror",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Folder of data sets [$ONKEL_DATA_MIRROR].",
-    ),
-    click.option(
-        "--part",
-        type=click.Choice(["train", "test", "all"]),
-        default="train",
-        show_default=True,
-        help="Of a data set in the catalogue.",
-    ),
-]
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+MODEL_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
+# Help for those of `onkel.data.ReadingOptions` that are options of commands: what rows
+# mean, which a model knows by itself, and where they are.
+_MEANING: dict[str, str | None] = {
+    "target": "Column to predict, name or number [last].",
+    "positive": "One class against the rest: that class.",
+    "above": "Two classes: target above this, or not.",
+    "task": None,
+    "scaling": "auto: as in the catalogue; for files standard, or maxabs if sparse.",
+    "missing": "Empty cells, NA, NaN, null, ?: the median and an indicator (texts: a "
+    "category of their own), or refuse the file.",
+    "keep": "Column to use though it looks like an identifier; may be repeated.",
+}
+_PLACE: dict[str, str | None] = {
+    "drop": "Column not to use; may be repeated.",
+    "format": "Of the file [that of its suffix].",
+    "mirror": "Folder of data sets [$ONKEL_DATA_MIRROR].",
+    "part": "Of a data set in the catalogue.",
+}
+_TYPES: dict[str, dict[str, Any]] = {
+    **{name: {"type": click.Choice(words)} for name, words in CHOICES.items()},
+    "target": {"callback": _column},
+    "above": {"type": float},
+    "format": {"type": click.Choice(list(READERS))},
+    "mirror": {"type": FOLDER},
+    "part": {"type": click.Choice(["train", "test", "all"])},
+    "drop": {"multiple": True},
+    "keep": {"multiple": True},
+}
+PLACE_OPTIONS, MEANING_OPTIONS = tuple(_PLACE), tuple(_MEANING)
+DATA_OPTIONS = MEANING_OPTIONS + PLACE_OPTIONS
+SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
+
+
+def _reading_option(name: str, help: str | None) -> Any:
+    default, how = getattr(ReadingOptions, name) or None, _TYPES.get(name, {})
+    return click.option(
+        f"--{name}", default=default, show_default=True, help=help, **how
+    )
+
+
+mirror = _reading_option("mirror", _PLACE["mirror"])
 batch_rows = click.option(
     "--batch-rows",
     type=click.IntRange(min=1),
@@ -120,15 +107,6 @@ parameters = click.option(
 )
 
 
-# Where rows are, and what they mean, which a model knows by itself.
-PLACE_OPTIONS = ("drop", "format", "mirror", "part")
-MEANING_OPTIONS = (
-    *("target", "positive", "above", "task", "scaling", "missing", "keep"),
-)
-DATA_OPTIONS = MEANING_OPTIONS + PLACE_OPTIONS
-SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
-
-
 def refuse_beside(context: click.Context, option: str, names: Iterable[str]) -> None:
     """Refuse options that another one would make meaningless."""
     words = typed(context, names)
@@ -146,18 +124,35 @@ def of_data(required: bool = True) -> Callable[..., Any]:
     """Give a command the argument DATA and the options that say how to read it."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(_DATA_OPTIONS):
-            command = option(command)
-        return click.argument("data", required=required)(of_place(command))
+        command = of_place(_with_options(command, _MEANING))
+        return click.argument("data", required=required)(command)
 
     return decorate
 
 
 def of_place(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say where rows are."""
-    for option in reversed(_PLACE_OPTIONS):
-        command = option(command)
+    return _with_options(command, _PLACE)
+
+
+def of_system(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say which system, and its parameters."""
+    return system(budget(gamma(parameters(command))))
+
+
+def _with_options(
+    command: Callable[..., Any], helps: dict[str, str | None]
+) -> Callable[..., Any]:
+    for name, help in reversed(helps.items()):
+        command = _reading_option(name, help)(command)
     return command
+
+
+def output(help: str, type: click.Path = FILE, default: Path | None = None) -> Any:
+    """Make the option --output of a command."""
+    return click.option(
+        "-o", "--output", type=type, default=default, show_default=True, help=help
+    )
 
 
 def command_line(context: click.Context) -> str:
@@ -186,25 +181,28 @@ def typed(context: click.Context, names: Iterable[str]) -> list[str]:
     return words
 
 
-def opened(data: str, given: dict[str, Any], **more: Any) -> Dataset:
+def opened(data: str, given: dict[str, Any]) -> Dataset:
     """Open a data set by the options of `of_data`, with a bar over its first pass."""
-    how = {name: given[name] for name in DATA_OPTIONS if given[name] is not None}
+    how = {name: given[name] for name in DATA_OPTIONS}
     with bar(f"Reading {data}") as advance:
-        rows = _dataset(data, announce=advance, **how | more)
-    for said in rows.notes:
-        note(said)
+        rows = _dataset(data, announce=advance, **how)
+    _tell(rows)
     return rows
 
 
 def prepared(
-    data: str, given: dict[str, Any], preparation: Preparation, **more: Any
+    data: str, given: dict[str, Any], preparation: Preparation, labelled: bool = True
 ) -> Dataset:
     """Open a data set by the options of `of_place`, for a model that was fitted."""
     place = {name: given[name] for name in PLACE_OPTIONS}
-    rows = _dataset(data, preparation=preparation, **place, **more)
+    rows = _dataset(data, preparation=preparation, labelled=labelled, **place)
+    _tell(rows)
+    return rows
+
+
+def _tell(rows: Dataset) -> None:
     for said in rows.notes:
         note(said)
-    return rows
 
 
 def _dataset(data: str, **how: Any) -> Dataset:
@@ -241,107 +239,3 @@ def _value(text: Any) -> Any:
         return json.loads(text) if isinstance(text, str) else text
     except json.JSONDecodeError:
         return text
-
-
-def made(name: str, data: Dataset, seed: int, given: dict[str, Any]) -> Any:
-    """Make a system for a data set, unfitted."""
-    if data.classes is not None and len(data.classes) < 2:
-        raise ValueError(
-            f"{data.name}: all rows have the label {data.classes[0]}, so that there is "
-            "nothing to tell apart; is --target the right column?"
-        )
-    cls = class_of(name, data.is_regression)
-    unknown = sorted(given.keys() - cls().get_params().keys())
-    if unknown:
-        known = ", ".join(cls().get_params())
-        raise ValueError(f"{name} has no parameter {unknown[0]!r}, only {known}")
-    drawn = accepted(name, data.is_regression, random_state=seed)
-    return cls(**drawn | given)
-
-
-class Learnt(NamedTuple):
-    """How a model has learnt."""
-
-    how: str
-    baselines: Baselines
-    is_stream: bool
-
-
-def learn(model: Any, data: Dataset, given: dict[str, Any]) -> Learnt:
-    """Let a model learn a data set, in bounded memory where it can.
-
-    What fits into memory is learnt as a whole, a larger file as a stream that is
-    shuffled within its batches, or as a whole if somebody asks for that. A system that
-    needs all rows at once gets them; one that has no order to learn them in becomes a
-    stream where the order is to be kept.
-    """
-    asked = given["shuffle"]
-    shuffle = not data.in_order if asked is None else asked
-    rows, most = given["batch_rows"], given["memory"] * MIB
-    some = next(data.batches(rows)).X
-    size = bytes_of(some) / some.shape[0] * data.n_rows
-    has_order = "shuffle" in model.get_params()
-    if has_order and not shuffle:
-        model.set_params(shuffle=False)
-    is_small = size <= most
-    if not is_small and getattr(model, "max_iter", 1) != 1:
-        raise ValueError(
-            f"{data.name} is streamed, once: max_iter={model.max_iter} needs it in "
-            "memory, so give more by --memory"
-        )
-    baselines = Baselines(data.is_regression)
-    whole = is_small and (shuffle or has_order)
-    if whole or not hasattr(model, "partial_fit"):
-        X, y = data.load()
-        baselines.add(y)
-        with bar("Learning"):
-            model.fit(X, y)
-        return Learnt("all rows at once", baselines, False)
-    settle_gamma(model, data)
-    known = {} if data.is_regression else {"classes": data.classes}
-    too_large = f"the rows take {size / MIB:,.0f} MiB, --memory is {given['memory']:,}"
-    rng = np.random.default_rng(given["seed"])
-    parts: Iterable[tuple[Any, np.ndarray]]
-    if not shuffle:
-        how = "as a stream, in the order of the file"
-        parts = ((X, y) for X, y, _ in data.batches(rows))
-    elif asked:
-        how = f"as a stream, shuffled as a whole: {too_large}"
-        parts = shuffled(data, rows, given["seed"], most)
-    else:
-        how = f"as a stream, shuffled within batches of {rows:,} rows: {too_large}"
-        orders = ((X, y, rng.permutation(len(y))) for X, y, _ in data.batches(rows))
-        parts = ((X[order], y[order]) for X, y, order in orders)
-    with bar("Learning", total=data.n_rows) as advance:
-        for X, y in parts:
-            model.partial_fit(X, y, **known)
-            baselines.add(y)
-            advance(baselines.rows)
-    return Learnt(how, baselines, True)
-
-
-def settle_gamma(model: Any, data: Dataset) -> None:
-    """Take a gamma that depends on the rows from the first ones, not the first batch.
-
-    So a stream is learnt alike in batches of any size.
-    """
-    if not hasattr(model, "t_") and getattr(model, "gamma", None) in GAMMAS:
-        first = next(data.batches(FIRST_ROWS)).X
-        model.set_params(gamma=float(model._gamma(first)))
-
-
-def describe(data: Dataset) -> dict[str, Any]:
-    """Rows, features, and what is to be predicted."""
-    X = next(data.batches(1)).X
-    described: dict[str, Any] = {
-        "data": data.name,
-        "rows": data.n_rows,
-        "features": data.n_features,
-        "storage": "sparse" if scipy.sparse.issparse(X) else "dense",
-    }
-    told = {"missing_cells": data.missing, "left_out": data.left_out}
-    described |= {name: dict(columns) for name, columns in told.items() if columns}
-    if data.classes is None or data.counts is None:
-        return described | {"task": "regression"}
-    counts = dict(zip(map(str, data.classes), map(int, data.counts), strict=True))
-    return described | {"task": "classification", "classes": counts}

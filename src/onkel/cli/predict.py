@@ -20,7 +20,7 @@ from onkel.storage.whole_file import whole
 
 
 @contextlib.contextmanager
-def whole_file(path: Path | None) -> Iterator[IO[str]]:
+def whole_text(path: Path | None) -> Iterator[IO[str]]:
     """Open a file for text that appears only when it is complete; None for stdout."""
     if path is None:
         yield sys.stdout
@@ -51,20 +51,11 @@ def answers(model: Any, X: Any, scores: bool, proba: bool) -> list[np.ndarray]:
     return columns
 
 
-class Identifiers:
-    """Columns of a table that say which row is which, as the file has them.
+class CopiedColumns:
+    """Columns that say which row is which, as the file has them.
 
-    Parameters
-    ----------
-    rows
-        The data set.
-    wanted
-        Names of the columns; none for those that were left out when the model was
-        fitted and that are different in all of the first rows.
-    dropped
-        Columns that nobody wants to see.
-    batch_rows
-        As the predictions are made.
+    Those that are wanted by name; if none is, those that were left out when the model
+    was fitted, and not dropped now, and that are different in all of the first rows.
     """
 
     def __init__(
@@ -101,15 +92,7 @@ class Identifiers:
 
 
 class Truth:
-    """The target of rows to predict, as far as the file has it.
-
-    Parameters
-    ----------
-    rows
-        The data set, without its target.
-    batch_rows
-        As the predictions are made.
-    """
+    """The target of rows to predict, as far as the file has it."""
 
     def __init__(self, rows: Dataset, batch_rows: int) -> None:
         self._target = rows.preparation.target
@@ -156,14 +139,9 @@ def _refuse(row: int, what: str) -> NoReturn:
 
 
 @click.command()
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("model", type=options.MODEL_FILE)
 @click.argument("data")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file of the predictions [the screen].",
-)
+@options.output("CSV file of the predictions [the screen].")
 @click.option("--scores", is_flag=True, help="The scores, too.")
 @click.option("--proba", is_flag=True, help="The probabilities, too (log_loss).")
 @click.option(
@@ -196,10 +174,10 @@ def predict(model: Path, data: str, **given: Any) -> None:
     place = given | {"drop": given["drop"] + given["identifiers"]}
     rows = options.prepared(data, place, preparation, labelled=False)
     kinds, batch_rows = (given["scores"], given["proba"]), given["batch_rows"]
-    which = Identifiers(rows, given["identifiers"], given["drop"], batch_rows)
+    which = CopiedColumns(rows, given["identifiers"], given["drop"], batch_rows)
     truth = Truth(rows, batch_rows)
     written = 0
-    with whole_file(given["output"]) as file, bar("Predicting", rows.n_rows) as advance:
+    with whole_text(given["output"]) as file, bar("Predicting", rows.n_rows) as advance:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*which.names, *heads(estimator, *kinds)])
         for X, _, first in rows.batches(batch_rows):

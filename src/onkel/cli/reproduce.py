@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.markup import escape
 
+from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.reproduce import reproduce as run
 from onkel.reproduce import targets
@@ -27,13 +28,10 @@ from onkel.reproduce import targets
     "none. The search for parameters comes before.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproduce"),
-    show_default=True,
-    help="Folder of pages, pictures and results; what is there is not run again.",
+@options.output(
+    "Folder of pages, pictures and results; what is there is not run again.",
+    options.FOLDER,
+    Path("reproduce"),
 )
 @as_json
 def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
@@ -50,9 +48,9 @@ def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
             click.echo(f"{name:18} {said}")
         return
     output = given.pop("output")
-    options: dict[str, Any] = {name: value or None for name, value in given.items()}
+    wanted: dict[str, Any] = {name: value or None for name, value in given.items()}
     with NOTES.status(escape(f"Reproducing {target}")) as status:
-        pages = run(target, output, announce=status.update, **options)
+        pages = run(target, output, announce=status.update, **wanted)
     if as_json:
         show_json({"pages": [str(page) for page in pages]})
         return

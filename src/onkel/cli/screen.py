@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -71,6 +71,22 @@ def show(
         beside = [escape(_text(baseline[name]))] if baseline and known else []
         table.add_row(name.replace("_", " "), escape(_text(value)), *beside)
     Console().print(table)
+
+
+def report(
+    result: Mapping[str, Any],
+    title: str,
+    baseline: Mapping[str, Any],
+    warnings: Iterable[str],
+    as_json: bool,
+) -> None:
+    """Print a result beside the best constant's, and what nobody should miss."""
+    if as_json:
+        show_json({**result, "baseline": baseline, "warnings": list(warnings)})
+    else:
+        show(result, title, baseline)
+    for warning in warnings:
+        warn(warning)
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 The machine is BSCA, a support vector machine on a budget; the model file is ours.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,35 +16,31 @@ from sklearn.model_selection import KFold, cross_val_predict
 import onkel
 from onkel.cli import models
 from onkel.cli.odds import Odds
-from onkel.cli.predict import whole_file
+from onkel.cli.predict import whole_text
 from onkel.cli.screen import warn
 from onkel.data import Dataset, dataset
 
 KERNELS = {"0": "linear", "1": "poly", "2": "rbf"}
+SWITCH = ("0", "1")
 KINDS: dict[str, Any] = {"0": onkel.BSCAClassifier, "3": onkel.BSCARegressor}
 
 
-def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
+def _opened(path: Path, regression: bool) -> Dataset:
     task = "regression" if regression else "classification"
-    return dataset(path, task=task, scaling="none", **how)
+    return dataset(path, task=task, scaling="none")
+
+
+def _choice(flag: str, name: str, known: Iterable[str], default: str, help: str) -> Any:
+    kind = click.Choice(list(known))
+    return click.option(flag, name, type=kind, default=default, help=help)
 
 
 @click.command("svm-train", context_settings={"help_option_names": ["--help"]})
 @click.argument("training_set", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "-s",
-    "kind",
-    type=click.Choice(list(KINDS)),
-    default="0",
-    help="0 C-SVC, 3 epsilon-SVR.",
-)
-@click.option(
-    "-t",
-    "kernel",
-    type=click.Choice(list(KERNELS)),
-    default="2",
-    help="0 linear, 1 polynomial, 2 radial basis function.",
+@_choice("-s", "kind", KINDS, "0", "0 C-SVC, 3 epsilon-SVR.")
+@_choice(
+    "-t", "kernel", KERNELS, "2", "0 linear, 1 polynomial, 2 radial basis function."
 )
 @click.option("-d", "degree", type=int, default=3, help="Degree of the polynomial.")
 @click.option("-g", "gamma", type=float, help="Gamma [1 / number of features].")
@@ -52,12 +49,8 @@ def _opened(path: Path, regression: bool, **how: Any) -> Dataset:
 @click.option("-p", "epsilon", type=float, default=0.1, help="Epsilon of the tube.")
 @click.option("-e", "tolerance", type=float, default=1e-3, help="Tolerance.")
 @click.option("-v", "folds", type=click.IntRange(min=2), help="Cross-validation.")
-@click.option(
-    "-b",
-    "proba",
-    type=click.Choice(["0", "1"]),
-    default="0",
-    help="1: learn probabilities, too, for svm-predict -b 1.",
+@_choice(
+    "-b", "proba", SWITCH, "0", "1: learn probabilities, too, for svm-predict -b 1."
 )
 @click.option(
     "-w",
@@ -126,12 +119,6 @@ def _short(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) else str(value)
 
 
-def _labels(path: Path) -> np.ndarray:
-    """Labels of a file, whatever they are."""
-    _, y = dataset(path, task="regression", scaling="none").load()
-    return y
-
-
 def _weights(
     classes: np.ndarray | None, given: tuple[tuple[str, float], ...]
 ) -> dict[Any, float] | None:
@@ -151,12 +138,12 @@ def _weights(
 @click.argument("test_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", type=click.Path(exists=True, path_type=Path))
 @click.argument("output_file", type=click.Path(path_type=Path))
-@click.option(
+@_choice(
     "-b",
     "proba",
-    type=click.Choice(["0", "1"]),
-    default="0",
-    help="1: probabilities, too, of a model that svm-train -b 1 made.",
+    "01",
+    "0",
+    "1: probabilities, too, of a model that svm-train -b 1 made.",
 )
 @click.option("-q", "quiet", is_flag=True, help="Print nothing.")
 def svm_predict(
@@ -175,9 +162,9 @@ def svm_predict(
         )
     # Rows without a known label have 0 by custom, so that any label must do.
     rows = dataset(test_file, preparation=preparation, labelled=False)
-    labels = _labels(test_file)
+    _, labels = _opened(test_file, regression=True).load()  # whatever they are
     said = []
-    with whole_file(output_file) as file:
+    with whole_text(output_file) as file:
         if proba == "1":
             file.write(" ".join(["labels", *map(_short, model.classes_)]) + "\n")
         for X, _, _ in rows.batches():

@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
+from onkel.cli.odds import probabilities_of
 from onkel.race.baselines import Baselines
 
 # Scores that are kept for the area under the curve; of more rows a part is drawn.
@@ -191,10 +191,7 @@ def likely(model: Any, scores: np.ndarray) -> np.ndarray | None:
     """Turn scores of a stream, which are log-odds, into probabilities; None if not."""
     if not hasattr(model, "predict_proba"):
         return None
-    scores = scores.astype(float)
-    if scores.ndim == 2:
-        return softmax(scores, axis=1)
-    return np.column_stack([expit(-scores), expit(scores)])
+    return probabilities_of(scores.astype(float))
 
 
 def judge(tally: Tally, model: Any, X: Any, y: np.ndarray) -> np.ndarray:

@@ -11,11 +11,11 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from onkel.compiled.symbols import APART, FUNCTIONS, SYMBOLS
+from onkel.compiled.symbols import FUNCTIONS, NEVER_INLINED, SYMBOLS
 
 F = TypeVar("F", bound=Callable)
 
@@ -194,19 +194,19 @@ def inner(function: F) -> F:
     return _inner(function, INNER)
 
 
-def primitive(function: F) -> F:
+def inlined(function: F) -> F:
     """As `inner`, merged into the caller: a call costs more than a small change."""
     return _inner(function, MERGED)
 
 
-def apart(function: F) -> F:
+def never_inlined(function: F) -> F:
     """As `inner`, but never merged into a caller, however small.
 
     The constants of a loop, as of an exponential, do not stay in registers where it is
     only a part of a large function.
     """
     names = *function.__module__.split("."), function.__qualname__
-    APART.append("_ZN" + "".join(f"{len(name)}{name}" for name in names))
+    NEVER_INLINED.append("_ZN" + "".join(f"{len(name)}{name}" for name in names))
     return inner(function)
 
 
@@ -293,39 +293,76 @@ def _by_reference(function: Callable) -> Callable:
     return _calling(function, through(compiled))
 
 
-def choice(
-    position: int, merged: bool = True, referring: bool = False
-) -> tuple[Callable, Callable[[type], Callable[[F], F]]]:
-    """Make a function whose code is chosen by the type of one of its arguments.
+class Dispatched(Protocol):
+    """A function whose code is chosen by the type of its first argument."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the code of that type."""
+
+    def register(self, kind: type) -> Callable[[F], F]:
+        """Register the code for a type: a plain function, compiled where it is used."""
+
+
+def typedispatch(
+    *, optional: bool = False, merged: bool = True, referring: bool = False
+) -> Callable[[Callable], Dispatched]:
+    """Choose code by the type of the first argument, as functools.singledispatch does.
 
     That argument is a NamedTuple. The choice is made when the caller is compiled, so
     only what is used is compiled, and the result can be cached; functions passed as
-    arguments cannot. `merged` code becomes part of the caller; leave that to small
-    codes, because the larger a function, the longer it takes to compile. `referring`
-    codes, and all that they call, get tuples of arrays by their address.
+    arguments cannot.
 
-    Returns
-    -------
-    function, case
-        The function, and a decorator that registers the code for a type: a plain
-        function, compiled where it is used.
+    Parameters
+    ----------
+    optional
+        Whether a type without code of its own takes that of the function decorated;
+        otherwise that function only says what the arguments are.
+    merged
+        Whether the code becomes part of the caller. Leave that to small codes: the
+        larger a function, the longer it takes to compile.
+    referring
+        Whether the code, and all that it calls, gets tuples of arrays by their address.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Cat(NamedTuple):
+    ...     name: str
+    >>> @typedispatch(optional=True)
+    ... def legs(animal):
+    ...     return 2
+    >>> @legs.register(Cat)
+    ... def _four(animal):
+    ...     return 4
+    >>> legs(Cat("Tom"))
+    4
     """
-    table: dict[type, Callable] = {}
 
-    def function(*arguments: Any) -> Any:
-        return table[type(arguments[position])](*arguments)
+    def decorate(question: Callable) -> Dispatched:
+        table: dict[type, Callable] = {}
 
-    def case(kind: type) -> Callable[[F], F]:
-        def register(code: F) -> F:
-            table[kind] = code
-            return code
+        def code_of(kind: type) -> Callable:
+            if kind in table:
+                return table[kind]
+            if optional:
+                return question
+            name = question.__name__
+            raise TypeError(f"{kind.__name__} has no code for {name}: register some")
 
-        return register
+        def function(*arguments: Any) -> Any:
+            return code_of(type(arguments[0]))(*arguments)
 
-    # Not strict: the codes name their arguments, this function does not.
-    @written_for(function, MERGED if merged else INNER, strict=False)
-    def _choose(*arguments: Any) -> Any:
-        code = table[arguments[position].instance_class]
-        return _by_reference(code) if referring else code
+        def register(kind: type) -> Callable[[F], F]:
+            return lambda code: table.setdefault(kind, code)  # type: ignore[return-value]
 
-    return function, case
+        # Not strict: the codes name their arguments, this function does not.
+        @written_for(function, MERGED if merged else INNER, strict=False)
+        def _choose(*arguments: Any) -> Any:
+            code = code_of(arguments[0].instance_class)
+            return _by_reference(code) if referring else code
+
+        function.register = register  # type: ignore[attr-defined]
+        function.__doc__, function.__module__ = question.__doc__, question.__module__
+        return cast(Dispatched, function)
+
+    return decorate

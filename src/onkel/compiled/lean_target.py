@@ -34,7 +34,7 @@ from numba.core.utils import threadsafe_cached_property
 
 from onkel.compiled.levels import FEATURES, level
 from onkel.compiled.references import Reference
-from onkel.compiled.symbols import APART
+from onkel.compiled.symbols import NEVER_INLINED
 
 NAME = "onkel"
 # How numba's names begin: of the function that Python calls, of any function, and of
@@ -95,7 +95,9 @@ class LeanLibrary(JITCodeLibrary):
             # What nobody else calls can be merged into its only caller and dropped.
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-            if not function.is_declaration and function.name.startswith(tuple(APART)):
+            if not function.is_declaration and function.name.startswith(
+                tuple(NEVER_INLINED)
+            ):
                 function.add_function_attribute("noinline")
         super()._optimize_final_module()
 

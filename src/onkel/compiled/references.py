@@ -1,7 +1,7 @@
 """References: tuples of arrays that compiled code hands on by their address.
 
 A NamedTuple is passed as all numbers it consists of, some hundred for a model and its
-look-ahead. To unpack and pack those at every call, to no effect, was most of what had
+block. To unpack and pack those at every call, to no effect, was most of what had
 to be compiled. So the walk, and all that it calls, gets the address of the tuple.
 
 Two things must be said of such a tuple, or code would be slower than with numbers. It

@@ -8,4 +8,4 @@ FUNCTIONS: dict[str, Any] = {}
 SYMBOLS: dict[str, tuple[Any, Any]] = {}
 
 # How the compiled names of functions begin that stay functions of their own.
-APART: list[str] = []
+NEVER_INLINED: list[str] = []

@@ -2,8 +2,10 @@
 
 from onkel.data.bad_file import BadFileError
 from onkel.data.catalogue import DataNotFoundError
-from onkel.data.datasets import Batch, Dataset, dataset
+from onkel.data.datasets import Batch, Dataset
+from onkel.data.opening import dataset
 from onkel.data.preparation import MISSING, Preparation
+from onkel.data.reading_options import ReadingOptions
 from onkel.data.scaling import SCALINGS
 
 __all__ = [
@@ -14,5 +16,6 @@ __all__ = [
     "DataNotFoundError",
     "Dataset",
     "Preparation",
+    "ReadingOptions",
     "dataset",
 ]

@@ -64,7 +64,6 @@ class Arff(Delimited):
             self._quote = '"'
         self._begin(line - 1, list(kinds))
         self.kinds = kinds
-        self._zoned = set()
 
     def _attribute(self, said: str, line: int) -> tuple[str, str]:
         matched = _ATTRIBUTE.match(said)

@@ -47,15 +47,7 @@ class BadFileError(ValueError):
 
 
 def complain_of(fault: Callable[[int, str], BadFileError], first: int) -> Complain:
-    """Return a function that raises what `fault` makes of a batch's rows.
-
-    Parameters
-    ----------
-    fault
-        Gives the error for a row of the file, counted from 0.
-    first
-        Row of the file with which the batch begins.
-    """
+    """Return what raises the fault of a row of a batch, by the batch's first row."""
 
     def complain(row: int, what: str) -> NoReturn:
         raise fault(first + row, what)

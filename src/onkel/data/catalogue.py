@@ -5,6 +5,7 @@ or by the environment variable ONKEL_DATA_MIRROR. What was downloaded is in the 
 the folder named by ONKEL_DATA_CACHE, or onkel in $XDG_CACHE_HOME or ~/.cache.
 """
 
+import dataclasses
 import functools
 import json
 import os
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from onkel.data import libsvm
-from onkel.data.bad_file import BadFileError, complain_of
+from onkel.data.bad_file import BadFileError
 from onkel.data.columnar import Columnar
 from onkel.data.columns import Column, numbers
 from onkel.data.delimited import Delimited
+from onkel.data.libsvm import LibsvmFile
+from onkel.data.tables import BATCH_ROWS
 from onkel.data.text import stem_suffix
 
 if TYPE_CHECKING:
@@ -36,80 +38,40 @@ class DataNotFoundError(FileNotFoundError):
 
 
 @dataclass(frozen=True)
-class File:
-    """A file, of a mirror or published.
-
-    Attributes
-    ----------
-    name
-        Of the file.
-    address
-        Where it is published; None of a file that is in mirrors only.
-    format
-        "csv", "libsvm" and so on, where the suffix does not tell.
-    header
-        Whether a CSV begins with names, where its look does not tell.
-    target
-        Column that is the target, where it is not the last.
-    counts
-        Rows of each label, by its text; None for regression, or where not known.
-    bytes, sha256
-        Of the file, where known.
-    """
+class ListedFile:
+    """A file, of a mirror or published."""
 
     name: str
-    address: str | None = None
-    format: str | None = None
-    header: bool | None = None
-    target: str | int | None = None
-    counts: Mapping[str, int] | None = None
-    bytes: int | None = None
+    address: str | None = None  # where it is published; None if in mirrors only
+    format: str | None = None  # "csv" and so on, where the suffix does not tell
+    header: bool | None = None  # whether a CSV has one, where its look does not tell
+    target: str | int | None = None  # column, where it is not the last
+    counts: Mapping[str, int] | None = None  # rows by label, where there are and known
+    bytes: int | None = None  # its size, where known
     sha256: str | None = None
 
 
 @dataclass(frozen=True)
-class Part:
+class CataloguePart:
     """The training or test part of a data set: rows, and the files that have them."""
 
     rows: int
-    mirrored: File | None = None
-    published: File | None = None
+    mirrored: ListedFile | None = None
+    published: ListedFile | None = None
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What the catalogue says of a data set.
-
-    Attributes
-    ----------
-    name
-        As it is asked for.
-    task
-        "binary", "multiclass" or "regression".
-    features
-        Number of them, in the file.
-    parts
-        By name: "train" and, where there is one, "test".
-    in_order
-        Whether the rows are a stream in time.
-    scaling
-        What "auto" stands for.
-    protocol
-        Split, seed and scaling of our experiments, in words.
-    papers
-        Those that use it.
-    source, note
-        Where it comes from, and what to know of it.
-    """
+class CatalogueEntry:
+    """What the catalogue says of a data set."""
 
     name: str
-    task: str
-    features: int
-    parts: Mapping[str, Part] = field(default_factory=dict)
-    in_order: bool = False
-    scaling: str = "auto"
-    protocol: str = ""
-    papers: Sequence[str] = ()
+    task: str  # "binary", "multiclass" or "regression"
+    features: int  # in the file
+    parts: Mapping[str, CataloguePart] = field(default_factory=dict)  # "train", "test"
+    in_order: bool = False  # whether the rows are a stream in time
+    scaling: str = "auto"  # what "auto" stands for
+    protocol: str = ""  # split, seed and scaling of our experiments, in words
+    papers: Sequence[str] = ()  # those that use it
     source: str = ""
     note: str = ""
 
@@ -119,6 +81,13 @@ class Entry:
         labelled = self.task in ("binary", "multiclass")
         return "classification" if labelled else self.task
 
+    def part(self, name: str) -> CataloguePart:
+        """Return a part that there is."""
+        if name not in self.parts:
+            known = ", ".join(self.parts)
+            raise ValueError(f"{self.name} has no part {name!r}, only {known}")
+        return self.parts[name]
+
     @property
     def is_fetchable(self) -> bool:
         """Whether all its parts have a published address."""
@@ -126,24 +95,23 @@ class Entry:
 
 
 @functools.cache
-def _packaged() -> dict[str, Entry]:
+def _packaged() -> dict[str, CatalogueEntry]:
     text = (files("onkel.data") / "catalogue.json").read_text(encoding="utf-8")
     return {name: _entry(name, said) for name, said in json.loads(text).items()}
 
 
-def _entry(name: str, said: dict[str, Any]) -> Entry:
+def _entry(name: str, said: dict[str, Any]) -> CatalogueEntry:
     parts = {
-        part: Part(
-            known["rows"],
-            File(**known["mirrored"]) if "mirrored" in known else None,
-            File(**known["published"]) if "published" in known else None,
+        part: CataloguePart(
+            **known
+            | {at: ListedFile(**file) for at, file in known.items() if at != "rows"}
         )
         for part, known in said["parts"].items()
     }
-    return Entry(name, **{**said, "parts": parts})
+    return CatalogueEntry(name, **{**said, "parts": parts})
 
 
-def _mirrored(folder: str | Path | None) -> dict[str, Entry]:
+def _mirrored(folder: str | Path | None) -> dict[str, CatalogueEntry]:
     """Entries of a mirror; those that onkel knows are completed from its own."""
     at = mirror(folder)
     if at is None:
@@ -155,33 +123,27 @@ def _mirrored(folder: str | Path | None) -> dict[str, Entry]:
         raise BadFileError(at / "catalog.json", f"no catalogue: {error!r}") from error
 
 
-def _listed(name: str, said: dict[str, Any]) -> Entry:
+def _listed(name: str, said: dict[str, Any]) -> CatalogueEntry:
     known = _packaged().get(name)
     parts = dict(known.parts) if known is not None else {}
     for part, file in said["files"].items():
         rows = int(said[f"rows_{part}"])
-        old = parts.get(part, Part(rows))
+        old = parts.get(part, CataloguePart(rows))
         same = old.mirrored is not None and old.mirrored.name == file
-        parts[part] = Part(rows, old.mirrored if same else File(file), old.published)
+        parts[part] = CataloguePart(
+            rows, old.mirrored if same else ListedFile(file), old.published
+        )
     if known is None:
-        task, note = said.get("task", "auto"), said.get("note", "")
-        source = said.get("source", "")
-        return Entry(name, task, said["features"], parts, source=source, note=note)
-    return Entry(**{**vars(known), "parts": parts, "features": said["features"]})
+        told = {name: said[name] for name in ("source", "note") if name in said}
+        known = CatalogueEntry(name, said.get("task", "auto"), said["features"], **told)
+    return dataclasses.replace(known, parts=parts, features=said["features"])
 
 
 def mirror(folder: str | Path | None = None) -> Path | None:
     """Return the folder to look for data sets in; None if there is none.
 
-    Parameters
-    ----------
-    folder
-        Instead of that of the environment variable.
-
-    Raises
-    ------
-    DataNotFoundError
-        If the folder named has no catalogue.
+    `folder` is taken instead of that of the environment variable. DataNotFoundError if
+    the folder named has no catalogue.
     """
     named = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not named:
@@ -200,7 +162,7 @@ def cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "onkel"
 
 
-def entries(folder: str | Path | None = None) -> dict[str, Entry]:
+def entries(folder: str | Path | None = None) -> dict[str, CatalogueEntry]:
     """Return all data sets that onkel or the mirror knows, by name."""
     return dict(sorted({**_packaged(), **_mirrored(folder)}.items()))
 
@@ -210,7 +172,7 @@ def is_known(name: str, folder: str | Path | None = None) -> bool:
     return name in _packaged() or name in _mirrored(folder)
 
 
-def entry(name: str, folder: str | Path | None = None) -> Entry:
+def entry(name: str, folder: str | Path | None = None) -> CatalogueEntry:
     """Return what the catalogue says of a data set.
 
     Examples
@@ -224,18 +186,15 @@ def entry(name: str, folder: str | Path | None = None) -> Entry:
     return known[name]
 
 
-def find(name: str, part: str, folder: str | Path | None = None) -> tuple[Path, File]:
+def find(
+    name: str, part: str, folder: str | Path | None = None
+) -> tuple[Path, ListedFile]:
     """Return the file of a part: the mirror's, or else the one downloaded.
 
-    Raises
-    ------
-    DataNotFoundError
-        If neither is there; the message says how to get it.
+    DataNotFoundError if neither is there; the message says how to get it.
     """
-    parts = entry(name, folder).parts
-    if part not in parts:
-        raise ValueError(f"{name} has no part {part!r}, only {', '.join(parts)}")
-    known, looked, at = parts[part], [], mirror(folder)
+    listed = entry(name, folder)
+    known, looked, at = listed.part(part), [], mirror(folder)
     if at is not None and name in _mirrored(folder) and known.mirrored is not None:
         path = at / known.mirrored.name
         if path.is_file():
@@ -252,12 +211,12 @@ def find(name: str, part: str, folder: str | Path | None = None) -> tuple[Path, 
         looked.append(f"{path} is not there")
         advice = f"`onkel data fetch {name}` gets it from {known.published.address}"
     else:
-        advice = f"it is not published in this form ({entry(name, folder).source})"
+        advice = f"it is not published in this form ({listed.source})"
     missing = "; ".join(looked)
     raise DataNotFoundError(f"{name} ({part}) is not at hand: {missing}; {advice}")
 
 
-def cache_path(name: str, file: File) -> Path:
+def cache_path(name: str, file: ListedFile) -> Path:
     """Return where a download is kept."""
     return cache() / name / file.name
 
@@ -290,7 +249,7 @@ def load(
         )
     if suffix == ".csv":
         return _load_csv(Delimited(path, header=file.header), features, dtype)
-    blocks = list(libsvm.read_blocks(path, 65_536, features))
+    blocks = [block for block, _ in LibsvmFile(path).blocks(BATCH_ROWS, features)]
     y = np.concatenate([block.y for block in blocks])
     stacked = scipy.sparse.vstack([block.widened(features, dtype) for block in blocks])
     return stacked, y
@@ -304,20 +263,15 @@ def _load_csv(
             f"{table.path} has {len(table.kinds)} columns; the catalogue says "
             f"{features} features, and the target comes after them"
         )
-
-    kinds = dict.fromkeys(table.kinds, "number")
-    columns = [Column(name, kind) for name, kind in kinds.items()]
-    parts, done = [], 0
-    for batch in table.batches(65_536, kinds):
-        parts.append(numbers(batch, columns, complain_of(table.fault, done)))
-        done += batch.num_rows
-    read = np.concatenate(parts)
+    columns = [Column(name, "number") for name in table.kinds]
+    read = table.checked_batches(BATCH_ROWS, dict.fromkeys(table.kinds, "number"))
+    rows = np.concatenate([numbers(batch, columns, fault) for batch, fault in read])
     # A view would keep the whole table alive.
-    return read[:, :-1].astype(dtype), read[:, -1].copy()
+    return rows[:, :-1].astype(dtype), rows[:, -1].copy()
 
 
 def batches(
-    name: str, rows: int = 65_536, columns: Sequence[str] | None = None
+    name: str, rows: int = BATCH_ROWS, columns: Sequence[str] | None = None
 ) -> Iterator["RecordBatch"]:
     """Stream a data set in Parquet, in its order and in bounded memory.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onkel.data.bad_file import BadFileError
-from onkel.data.tables import Table, arrow_types, kinds_of, regroup, require_pyarrow
+from onkel.data.tables import TableFile, arrow_types, kinds_of, regroup, require_pyarrow
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BUFFER = 1 << 20
 
 
-class Columnar(Table):
+class Columnar(TableFile):
     """A file in Parquet, or in Arrow's IPC format: a file (Feather too) or a stream."""
 
     def __init__(self, path: Path, format: str) -> None:

@@ -6,7 +6,9 @@ the days since 1970, a day the last three of these. Whether a cell is missing is
 feature of its own where some were missing in the rows that were learnt from.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,20 +62,29 @@ def gaps(array: "Array", kind: str) -> np.ndarray:
     return found.to_numpy(zero_copy_only=False)
 
 
-def refuse_gaps(
-    batch: "RecordBatch", columns: Sequence[Column], texts: bool, complain: Complain
-) -> None:
-    """Complain of the first missing cell; `texts` says whether of texts, too."""
-    first = batch.num_rows, ""
+def count_gaps(
+    batch: "RecordBatch",
+    columns: Sequence[Column],
+    rule: str | None,
+    complain: Complain,
+) -> Counter[str]:
+    """Count missing cells by column, or complain of the first, as the rule says.
+
+    The rule is that of `Preparation.missing`: without one, texts may be missing.
+    """
+    count, first = Counter[str](), (batch.num_rows, "")
     for column in columns:
-        if texts or column.kind != "text":
-            missing = np.flatnonzero(gaps(batch.column(column.name), column.kind))
-            if len(missing) and missing[0] < first[0]:
-                first = int(missing[0]), column.name
+        if rule is None and column.kind == "text":
+            continue
+        missing = np.flatnonzero(gaps(batch.column(column.name), column.kind))
+        if len(missing):
+            count[column.name] = len(missing)
+            first = min(first, (int(missing[0]), column.name), key=itemgetter(0))
     row, name = first
-    if name:
+    if name and rule != "fill":
         said = "missing" if not batch.column(name)[row].is_valid else "nan"
         complain(row, f"{name} is {said}: fill it, or leave the row out")
+    return count
 
 
 def numbers(
@@ -146,18 +157,8 @@ def _clock(found: np.ndarray, kind: str) -> np.ndarray:
 def places(batch: "RecordBatch", columns: Sequence[Column], first: int) -> np.ndarray:
     """Return, for each row and column with marks, the number of the feature that is 1.
 
-    Parameters
-    ----------
-    batch, columns
-        Rows, and what they consist of.
-    first
-        Number of the first mark.
-
-    Returns
-    -------
-    places of shape (rows, columns with marks)
-        -1 where there is none: the text is no category, nothing is missing, or what is
-        missing never was.
+    Marks are numbered from `first`. -1 where there is none: the text is no category,
+    nothing is missing, or what is missing never was.
     """
     found = []
     for column in columns:

@@ -1,19 +1,31 @@
 """CSV and its relatives: a row a line, columns between separators."""
 
+import contextlib
 import csv
 import io
 import itertools
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onkel.data.bad_file import BadFileError
+from onkel.data.delimited_looks import (
+    BLANKS,
+    THOUSANDS,
+    is_empty,
+    is_header,
+    is_number,
+    is_number_of_any_kind,
+    is_number_with_comma,
+    mostly,
+    separator_of,
+    split,
+)
 from onkel.data.tables import (
-    Table,
+    TableFile,
     arrow_types,
     kinds_of,
     listed,
@@ -28,18 +40,12 @@ if TYPE_CHECKING:
 
 # Bytes that pyarrow parses at a time; the first of these blocks tells the types.
 BLOCK = 1 << 21
-# A column is one of numbers if this share of its first block is.
-MOSTLY = 0.9
-# What a missing value looks like.
-MISSING = {"?", "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A"}
 # Some files have a space behind each comma, or before, or columns of equal width.
-_PADDED = {f"{a}{sign}{b}" for sign in MISSING for a in ("", " ") for b in ("", " ")}
+_PADDED = {f"{a}{sign}{b}" for sign in BLANKS for a in ("", " ") for b in ("", " ")}
 _PADDED |= {" " * width for width in range(32)}
-# A point for each three digits, as where the comma is the decimal sign.
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 
 
-class Delimited(Table):
+class Delimited(TableFile):
     """A file in CSV or TSV, with or without a header.
 
     Parameters
@@ -56,6 +62,7 @@ class Delimited(Table):
 
     _point = "."  # the decimal sign
     _commas = False  # whether that may be a comma
+    _zoned: Set[str] = frozenset()  # columns of times with a zone
 
     def __init__(
         self, path: Path, separator: str | None = None, header: bool | None = None
@@ -71,15 +78,15 @@ class Delimited(Table):
         head = [line.decode("utf-8-sig", "replace") for _, line in full]
         if separator is None:
             try:
-                separator = _separator(head[0])
+                separator = separator_of(head[0])
             except ValueError as error:
                 raise BadFileError(path, str(error), line=1) from error
         self._separator = separator
         self._commas = separator != ","
-        first = _fields(head[0], separator)
+        first = split(head[0], separator)
         if header is None:
-            second = _fields(head[1], separator) if len(head) > 1 else []
-            header = _is_header(first, second, self._commas)
+            second = split(head[1], separator) if len(head) > 1 else []
+            header = is_header(first, second, self._commas)
         names = [name.strip() for name in first]
         if not header:
             names = [str(number) for number in range(1, len(first) + 1)]
@@ -112,29 +119,24 @@ class Delimited(Table):
         for name in names:
             if kinds[name] != "text":
                 continue
-            if _mostly(self._is_number, block.column(name)):
+            if mostly(self._is_number, block.column(name)):
                 kinds[name] = "number"
             elif commas and points[name] == "number":
                 what = f"{commas[0]} has decimal commas, {name} decimal points: "
                 raise BadFileError(self.path, what + "write them alike")
-            elif self._commas and _mostly(_is_number_of_any_kind, block.column(name)):
+            elif self._commas and mostly(is_number_of_any_kind, block.column(name)):
                 what = f"{name} has decimal commas and decimal points: "
                 raise BadFileError(self.path, what + "write them alike")
-            elif self._commas and _mostly(_THOUSANDS.fullmatch, block.column(name)):
+            elif self._commas and mostly(THOUSANDS.fullmatch, block.column(name)):
                 what = f"{name} has points between thousands: write numbers without"
                 raise BadFileError(self.path, what)
-        return kinds | self._kinds_further_on([n for n in names if _is_empty(block, n)])
+        return kinds | self._kinds_further_on([n for n in names if is_empty(block, n)])
 
     def _first_block(self) -> "RecordBatch":
-        with self._text() as file:
-            try:
-                block = next(self._parse(file, {}))
-                if not block.num_rows:
-                    raise self._find({}, "the file has no rows")
-            except BadFileError:
-                raise
-            except ValueError as error:
-                raise self._find({}, str(error)) from error
+        with self._parsed({}) as blocks:
+            block = next(blocks)
+            if not block.num_rows:
+                raise self._find({}, "the file has no rows")
         return block
 
     def _has_commas(self, column: Any) -> bool:
@@ -143,30 +145,39 @@ class Delimited(Table):
 
         if not self._commas or not types.is_string(column.type):
             return False
-        return _mostly(_is_number_with_comma, column) and not _mostly(
-            _is_number, column
-        )
+        return mostly(is_number_with_comma, column) and not mostly(is_number, column)
 
     def _kinds_further_on(self, names: Sequence[str]) -> dict[str, str]:
         """Tell what columns hold of which the first block has nothing."""
         kinds: dict[str, str] = {}
         if not names:
             return kinds
-        string = arrow_types()["text"]
+        with self._parsed(dict.fromkeys(names, "text")) as blocks:
+            for block in blocks:
+                for name in names:
+                    if name not in kinds and not is_empty(block, name):
+                        numbers = mostly(self._is_number, block.column(name))
+                        kinds[name] = "number" if numbers else "text"
+                if len(kinds) == len(names):
+                    break
+        return kinds
+
+    @contextlib.contextmanager
+    def _parsed(self, kinds: Mapping[str, str]) -> Iterator["CSVStreamingReader"]:
+        """Parse columns as they are said to be, or all; name the row that is not so."""
+        from pyarrow import timestamp
+
+        types = arrow_types()
+        wanted = {name: types[kind] for name, kind in kinds.items()}
+        for name in self._zoned & wanted.keys():
+            wanted[name] = timestamp("us", "UTC")
         with self._text() as file:
             try:
-                for block in self._parse(file, dict.fromkeys(names, string)):
-                    for name in names:
-                        if name not in kinds and not _is_empty(block, name):
-                            numbers = _mostly(self._is_number, block.column(name))
-                            kinds[name] = "number" if numbers else "text"
-                    if len(kinds) == len(names):
-                        break
+                yield self._parse(file, wanted)
             except BadFileError:
                 raise
             except ValueError as error:
-                raise self._find({}, str(error)) from error
-        return kinds
+                raise self._find(kinds, str(error)) from error
 
     def _parse(self, file: io.BufferedReader, types: dict) -> "CSVStreamingReader":
         from pyarrow import csv as parser
@@ -198,23 +209,12 @@ class Delimited(Table):
     _invalid_row: Any = None
 
     def _is_number(self, field: str) -> bool:
-        return (_is_number_with_comma if self._point == "," else _is_number)(field)
+        return (is_number_with_comma if self._point == "," else is_number)(field)
 
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
         """Read columns as they are said to be, `rows` rows at a time."""
-        from pyarrow import timestamp
-
-        types = arrow_types()
-        wanted = {name: types[kind] for name, kind in kinds.items()}
-        for name in self._zoned & wanted.keys():
-            wanted[name] = timestamp("us", "UTC")
-        with self._text() as file:
-            try:
-                yield from regroup(self._parse(file, wanted), rows)
-            except BadFileError:
-                raise
-            except ValueError as error:
-                raise self._find(kinds, str(error)) from error
+        with self._parsed(kinds) as blocks:
+            yield from regroup(blocks, rows)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Line numbers and fields of the rows, by a slower and more patient parser."""
@@ -269,88 +269,3 @@ class Delimited(Table):
         """Return the error for a row, counted from 0."""
         line = next(itertools.islice(self._records(), row, None))[0]
         return BadFileError(self.path, what, line=line)
-
-
-def _fields(line: str, separator: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=separator))
-    except csv.Error as error:
-        raise ValueError(f"{error} Lines must end in line feeds.") from error
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    # Python takes 1_000 and digits of all scripts, pyarrow does not.
-    return field.isascii() and "_" not in field
-
-
-def _is_number_with_comma(field: str) -> bool:
-    """Tell a number whose decimal sign, if it has one, is a comma.
-
-    Examples
-    --------
-    >>> [_is_number_with_comma(field) for field in ("0,25", "7", "0.25", "1,2,3")]
-    [True, True, False, False]
-    """
-    return "." not in field and _is_number(field.replace(",", ".", 1))
-
-
-def _is_number_of_any_kind(field: str) -> bool:
-    return _is_number(field) or _is_number_with_comma(field)
-
-
-def _separator(line: str) -> str:
-    """Tell what separates the fields of a line.
-
-    Examples
-    --------
-    >>> _separator("height;weight"), _separator("0,5;1,25;3"), _separator("a,b;c")
-    (';', ';', ',')
-    """
-    # Commas may be decimal signs, which make as many fields as semicolons do.
-    for sign in ";\t":
-        fields = _fields(line, sign)
-        if len(fields) > 1 and all(
-            "," not in field or _is_number_with_comma(field) for field in fields
-        ):
-            return sign
-    return max(",;\t", key=lambda sign: len(_fields(line, sign)))
-
-
-def _is_header(first: list[str], second: list[str], commas: bool = False) -> bool:
-    """Tell whether a line has names: texts above numbers, or different texts only.
-
-    Examples
-    --------
-    >>> _is_header(["height", "2001"], ["1.5", "3"])
-    True
-    >>> _is_header(["0", "udp"], ["1", "tcp"])
-    False
-    """
-
-    def is_number(field: str) -> bool:
-        return _is_number(field) or (commas and _is_number_with_comma(field))
-
-    texts = [bool(field) and not is_number(field) for field in first]
-    above = zip(first, texts, second, strict=False)
-    if any(
-        text and is_number(under) and field not in MISSING
-        for field, text, under in above
-    ):
-        return True
-    return all(texts) and len(set(first)) == len(first) and first != second
-
-
-def _is_empty(block: "RecordBatch", name: str) -> bool:
-    """Tell whether a column has no value."""
-    return block.column(name).null_count == block.num_rows
-
-
-def _mostly(check: Callable[[str], Any], column: Any) -> bool:
-    """Tell whether nearly all that a column of texts has passes a check."""
-    # As many as are enough to tell.
-    fields = column.slice(0, 10_000).drop_null().to_pylist()
-    return bool(fields) and sum(map(bool, map(check, fields))) >= MOSTLY * len(fields)

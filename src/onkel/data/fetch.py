@@ -1,6 +1,5 @@
 """Downloads of published data sets into the cache: resumed, retried, and verified."""
 
-import hashlib
 import http.client
 import re
 import time
@@ -11,8 +10,15 @@ from pathlib import Path
 
 from onkel._version import __version__
 from onkel.data.bad_file import BadFileError
-from onkel.data.catalogue import DataNotFoundError, Entry, File, cache_path, entry
-from onkel.data.datasets import inspect
+from onkel.data.catalogue import (
+    CatalogueEntry,
+    DataNotFoundError,
+    ListedFile,
+    cache_path,
+    entry,
+)
+from onkel.data.datasets import sha256_of
+from onkel.data.opening import inspect
 
 # Connections in a row that bring nothing before a download is given up.
 PATIENCE = 5
@@ -23,10 +29,6 @@ CHUNK = 1 << 16
 
 # Called with the bytes at hand and those of the whole, None if not known.
 Announce = Callable[[int, int | None], None]
-
-
-class _BrokenError(Exception):
-    """A connection that broke before the end."""
 
 
 def fetch(name: str, part: str = "train", announce: Announce | None = None) -> Path:
@@ -56,9 +58,7 @@ def fetch(name: str, part: str = "train", announce: Announce | None = None) -> P
         If what came is not what the catalogue describes.
     """
     known = entry(name)
-    if part not in known.parts:
-        raise ValueError(f"{name} has no part {part!r}, only {', '.join(known.parts)}")
-    file = known.parts[part].published
+    file = known.part(part).published
     if file is None or file.address is None:
         raise DataNotFoundError(
             f"{name} ({part}) is not published in this form: {known.source}. "
@@ -87,14 +87,13 @@ def fetch(name: str, part: str = "train", announce: Announce | None = None) -> P
     return path
 
 
-def verify(path: Path, known: Entry, part: str, file: File) -> None:
+def verify(path: Path, known: CatalogueEntry, part: str, file: ListedFile) -> None:
     """Refuse a file that is not what the catalogue says, with a BadFileError."""
     size = path.stat().st_size
     if file.bytes is not None and size != file.bytes:
         raise BadFileError(path, f"{size} bytes where {file.bytes} were expected")
     if file.sha256 is not None:
-        with path.open("rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        digest = sha256_of(path)
         if digest != file.sha256:
             raise BadFileError(path, f"SHA-256 {digest} where {file.sha256} is right")
     found, rows = inspect(path, file, known.kind), known.parts[part].rows
@@ -135,7 +134,7 @@ def _download(
             if error.code < 500:
                 raise
             failure: Exception = error
-        except (_BrokenError, OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException) as error:
             failure = error
         after = partial.stat().st_size if partial.exists() else 0
         failures = 0 if after > before else failures + 1
@@ -147,13 +146,7 @@ def _download(
 def _continue(
     address: str, partial: Path, have: int, announce: Announce | None
 ) -> None:
-    """Make one connection, and take what it brings.
-
-    Raises
-    ------
-    _BrokenError
-        If it ends too early.
-    """
+    """Make one connection, and take what it brings; an OSError if it ends too early."""
     headers = {"User-Agent": f"onkel/{__version__}"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -168,7 +161,7 @@ def _continue(
         if error.headers.get("Content-Range") == f"bytes */{have}":
             return
         partial.unlink()
-        raise _BrokenError(
+        raise ConnectionError(
             "the partial file was longer than the published one"
         ) from error
     with response:
@@ -183,7 +176,7 @@ def _continue(
                 if announce is not None:
                     announce(done, whole)
     if whole is not None and done < whole:
-        raise _BrokenError(f"the connection broke after {done} of {whole} bytes")
+        raise ConnectionError(f"the connection broke after {done} of {whole} bytes")
 
 
 def _start(response: http.client.HTTPResponse) -> int:

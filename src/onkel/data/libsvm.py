@@ -1,9 +1,10 @@
 """LIBSVM's text format: a line is a label and index:value pairs, indices from 1."""
 
+import functools
 import io
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 
-from onkel.data.bad_file import BadFileError
+from onkel.data.bad_file import BadFileError, Complain, complain_of
 from onkel.data.scaling import LARGEST
 from onkel.data.text import open_text
 
@@ -36,37 +37,48 @@ class Block(NamedTuple):
         return scipy.sparse.csr_array(parts, shape=(len(self.y), width))
 
 
-def read_blocks(
-    path: Path, rows: int, widest: int = WIDEST, labelled: bool = True
-) -> Iterator[Block]:
-    """Read a file in LIBSVM's format, some rows at a time.
+class LibsvmFile:
+    """A file in LIBSVM's format, plain or compressed."""
 
-    Parameters
-    ----------
-    path
-        Of the file, plain or compressed.
-    rows
-        Of a block, at most; empty lines and comments count. Blocks of very long lines
-        have fewer.
-    widest
-        Largest index allowed.
-    labelled
-        If false, lines may begin without a label; y is then 0.
+    kinds: Mapping[str, str] = {}  # its columns have no names
+    notes: Sequence[str] = ()
 
-    Raises
-    ------
-    BadFileError
-        At a line that breaks the format, or holds an infinity or a NaN.
-    """
-    first = 1
-    with open_text(path) as file:
-        while lines := _some_lines(file, rows):
-            if not labelled:
-                lines = [_with_label(line) for line in lines]
-            block = _parse(path, lines, first, widest)
-            first += len(lines)
-            if block.X.shape[0]:
-                yield block
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def blocks(
+        self, rows: int, widest: int = WIDEST, labelled: bool = True
+    ) -> Iterator[tuple[Block, Complain]]:
+        """Read some rows at a time, each time with what raises the error for one.
+
+        Parameters
+        ----------
+        rows
+            Of a block, at most; empty lines and comments count. Blocks of very long
+            lines have fewer.
+        widest
+            Largest index allowed.
+        labelled
+            If false, lines may begin without a label; y is then 0.
+        """
+        first, done = 1, 0
+        with open_text(self.path) as file:
+            while lines := _some_lines(file, rows):
+                if not labelled:
+                    lines = [_with_label(line) for line in lines]
+                block = _parse(self.path, lines, first, widest)
+                first += len(lines)
+                if block.X.shape[0]:
+                    yield block, complain_of(self.fault, done)
+                    done += block.X.shape[0]
+
+    def fault(self, row: int, what: str) -> BadFileError:
+        """Return the error for a row, counted from 0, with its line."""
+        with open_text(self.path) as file:
+            numbered = enumerate(file, 1)
+            full = (at for at, line in numbered if line.partition(b"#")[0].strip())
+            line = next(itertools.islice(full, row, None))
+            return BadFileError(self.path, what, line=line)
 
 
 def _some_lines(file: io.BufferedReader, rows: int) -> list[bytes]:
@@ -80,46 +92,27 @@ def _some_lines(file: io.BufferedReader, rows: int) -> list[bytes]:
     return lines
 
 
-def refuse_roominess(paths: Sequence[Path], rows: int, labelled: bool) -> None:
+def refuse_roominess(files: Sequence[LibsvmFile], rows: int, labelled: bool) -> None:
     """Refuse files whose largest index is far beyond what they have values for.
 
-    Parameters
-    ----------
-    paths
-        Of the files.
-    rows
-        In memory at a time.
-    labelled
-        As in `read_blocks`.
+    At most `rows` rows are in memory; `labelled` is as in `LibsvmFile.blocks`.
     """
     entries = widest = 0
-    culprit = paths[0], 0
-    for path in paths:
-        done = 0
-        for X, y in read_blocks(path, rows, labelled=labelled):
+    for file in files:
+        for (X, _), complain in file.blocks(rows, labelled=labelled):
             entries += X.nnz
             if X.shape[1] > widest:
                 widest = X.shape[1]
                 place = int(X.indices.argmax())
                 at = int(np.searchsorted(X.indptr, place, side="right")) - 1
-                culprit = path, done + at
-            done += len(y)
+                complain_of_widest = functools.partial(complain, at)
     if widest > max(ROOMY, entries):
-        raise fault(
-            *culprit,
+        complain_of_widest(
             f"index {widest:,}, but {entries:,} values in the whole file: a model has "
             "room for every feature up to the largest, so that this would waste "
             f"gigabytes. Number the features from 1 on, or hash them to {ROOMY:,} "
             "(sklearn.feature_extraction.FeatureHasher)",
         )
-
-
-def fault(path: Path, row: int, what: str) -> BadFileError:
-    """Return the error for a row, counted from 0, with its line."""
-    with open_text(path) as file:
-        numbered = enumerate(file, 1)
-        full = (at for at, line in numbered if line.partition(b"#")[0].strip())
-        return BadFileError(path, what, line=next(itertools.islice(full, row, None)))
 
 
 def _with_label(line: bytes) -> bytes:

@@ -1,15 +1,17 @@
 """The preparation of rows: from what a file has to what a learner gets."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 
-from onkel.data import scaling
 from onkel.data.bad_file import Complain
 from onkel.data.columns import KINDS, MOST_CATEGORIES, Column
 from onkel.data.libsvm import WIDEST
+from onkel.data.scaling import Scaling
+from onkel.data.state_checks import is_texts, require
 from onkel.data.target import Target
 
 # Rows are kept sparse from this many features on, or below this density.
@@ -32,10 +34,11 @@ def is_sparse(width: int, density: float) -> bool:
     return width > WIDE or density < THIN
 
 
+@dataclass(frozen=True, eq=False)
 class Preparation:
     """What was learnt from a data set to prepare its rows, and others like them.
 
-    Parameters
+    Attributes
     ----------
     columns
         Of a table, without the target; None for LIBSVM's format.
@@ -43,11 +46,8 @@ class Preparation:
         Number of features.
     sparse
         Whether rows are CSR.
-    scaled
-        Name of the scaling, one of `SCALINGS`. Features made from texts are 0 or 1 and
-        not scaled.
-    scaler
-        Of scikit-learn, fitted; None for no scaling.
+    scaling
+        Fitted. Features made from texts are 0 or 1 and not scaled.
     target
         What the target is; None where rows have none.
     dropped
@@ -59,27 +59,26 @@ class Preparation:
         Of the features that are numbers, which fill what is missing.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[Column] | None,
-        width: int,
-        sparse: bool,
-        scaled: str,
-        scaler: Any,
-        target: Target | None,
-        dropped: Sequence[str] = (),
-        missing: str | None = None,
-        medians: np.ndarray | None = None,
-    ) -> None:
-        self.columns = None if columns is None else tuple(columns)
-        self.width = width
-        self.sparse = sparse
-        self.scaled = scaled
-        self.target = target
-        self.dropped = tuple(dropped)
-        self.missing = missing
-        self._medians = medians
-        self._scaler = scaler
+    columns: Sequence[Column] | None
+    width: int
+    sparse: bool
+    scaling: Scaling
+    target: Target | None
+    dropped: Sequence[str] = ()
+    missing: str | None = None
+    medians: np.ndarray | None = None
+
+    def kinds(self, labelled: bool) -> dict[str, str]:
+        """Return what is read of a table, and as what; `labelled` with the target."""
+        kinds = {column.name: column.kind for column in self.columns or ()}
+        if labelled and self.target is not None and self.target.column is not None:
+            kinds[self.target.column] = self.target.kind
+        return kinds
+
+    @property
+    def scaled(self) -> str:
+        """Name of the scaling, one of `SCALINGS`."""
+        return self.scaling.name
 
     @property
     def features(self) -> list[str]:
@@ -92,7 +91,7 @@ class Preparation:
     def prepare(
         self, numbers: Any, places: np.ndarray | None, dtype: Any, complain: Complain
     ) -> Any:
-        """Fill and scale rows and lay them out.
+        """Fill and scale rows and lay them out: an array, or CSR with 32-bit indices.
 
         Parameters
         ----------
@@ -100,28 +99,23 @@ class Preparation:
             Dense, or CSR as wide as the features, in double precision; may be changed.
             NaN is what is missing.
         places
-            Numbers of the features that are 1 besides, of shape (rows, texts), -1 for
-            none.
-        dtype
-            Precision of the result.
-        complain
-            Called where a value does not fit into that.
-
-        Returns
-        -------
-        X
-            An array, or CSR with 32-bit indices.
+            Numbers of the features that are 1 besides, as `columns.places` has them.
+        dtype, complain
+            Precision of the result, and what is called if a value does not fit.
         """
         with np.errstate(over="ignore"):
-            scaled = self._scale(self.filled(numbers))
+            numbers = self.filled(numbers)
+            if scipy.sparse.issparse(numbers) and not self.sparse:
+                numbers = numbers.toarray()
+            scaled = self.scaling.transform(numbers)
         self._refuse_large(scaled, np.dtype(dtype), complain)
         return self._lay_out(scaled, places, dtype)
 
     def filled(self, numbers: Any) -> Any:
         """Put medians where numbers are missing."""
-        if self._medians is None:
+        if self.medians is None:
             return numbers
-        return np.where(np.isnan(numbers), self._medians, numbers)
+        return np.where(np.isnan(numbers), self.medians, numbers)
 
     def _refuse_large(self, scaled: Any, dtype: np.dtype, complain: Complain) -> None:
         sparse = scipy.sparse.issparse(scaled)
@@ -135,25 +129,16 @@ class Preparation:
             else:
                 row, feature = divmod(at, scaled.shape[1])
             name = self.features[feature]
-            after = "" if self._scaler is None else f" after {self.scaled} scaling"
+            after = "" if self.scaled == "none" else f" after {self.scaled} scaling"
             what = f"{name} is {found[at]:g}{after}, too large for {dtype}: "
             complain(row, what + "scale, or use float64")
-
-    def _scale(self, numbers: Any) -> Any:
-        if scipy.sparse.issparse(numbers) and not self.sparse:
-            numbers = numbers.toarray()
-        if self._scaler is not None and numbers.shape[1]:
-            numbers = self._scaler.transform(numbers)
-        return numbers
 
     def _lay_out(self, numbers: Any, places: np.ndarray | None, dtype: Any) -> Any:
         if scipy.sparse.issparse(numbers):
             parts = numbers.data, numbers.indices, numbers.indptr
             return _csr(*parts, self.width, dtype)
-        if places is None or not places.shape[1]:
-            places = np.empty((len(numbers), 0), np.int32)
-            if not self.sparse:
-                return np.ascontiguousarray(numbers, dtype=dtype)
+        if places is None or not (self.sparse or places.shape[1]):
+            return np.ascontiguousarray(numbers, dtype=dtype)
         if self.sparse:
             return _join(numbers, places, self.width, dtype)
         X = np.zeros((len(numbers), self.width), dtype)
@@ -165,12 +150,7 @@ class Preparation:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return a description for JSON, and arrays of float64."""
         described = {
-            "columns": None
-            if self.columns is None
-            else [
-                [name, kind, list(texts), has_gaps]
-                for name, kind, texts, has_gaps in self.columns
-            ],
+            "columns": None if self.columns is None else list(map(list, self.columns)),
             "width": self.width,
             "sparse": self.sparse,
             "scaling": self.scaled,
@@ -178,15 +158,15 @@ class Preparation:
             "dropped": list(self.dropped),
             "missing": self.missing,
         }
-        arrays = scaling.state(self.scaled, self._scaler)
-        if self._medians is not None:
-            arrays["medians"] = self._medians
+        arrays = self.scaling.state()
+        if self.medians is not None:
+            arrays["medians"] = self.medians
         return described, arrays
 
     @classmethod
     def from_state(
         cls, described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
-    ) -> "Preparation":
+    ) -> Self:
         """Return the preparation that `state` described.
 
         Raises
@@ -194,78 +174,78 @@ class Preparation:
         ValueError
             If anything is not as `state` writes it.
         """
-        if not isinstance(described, Mapping) or not isinstance(arrays, Mapping):
-            raise ValueError("a preparation is described by a mapping and arrays")
+        mapped = isinstance(described, Mapping) and isinstance(arrays, Mapping)
+        require(mapped, "a preparation is described by a mapping and arrays")
         width, sparse = described.get("width"), described.get("sparse")
         if type(width) is not int or not 0 < width <= WIDEST:
             raise ValueError(f"a preparation of {width!r} features")
         if type(sparse) is not bool:
             raise ValueError(f"a preparation whose layout is sparse={sparse!r}")
-        scaled = described.get("scaling")
-        if not isinstance(scaled, str) or scaled not in scaling.SCALINGS:
-            raise ValueError(f"a preparation with unknown scaling {scaled!r}")
         columns = _columns(described.get("columns"))
         numeric = width
         if columns is not None:
             numeric = sum(len(column.numbers) for column in columns)
             made = numeric + sum(len(column.marks) for column in columns)
-            if made != width:
-                raise ValueError(f"a preparation of {width} features, not {made}")
+            require(made == width, f"a preparation of {width} features, not {made}")
         centre = columns is not None or not sparse
-        scaler = scaling.restore(scaled, arrays, numeric, centre)
-        target = described.get("target")
-        if not isinstance(target, Mapping | None):
-            raise ValueError(f"a preparation with target {target!r}")
+        scaling = Scaling.from_state(described.get("scaling"), arrays, numeric, centre)
+        target, dropped = described.get("target"), described.get("dropped")
+        known = isinstance(target, Mapping | None)
+        require(known, f"a preparation with target {target!r}")
         restored = None if target is None else Target.from_state(target)
-        dropped = described.get("dropped")
-        if not isinstance(dropped, list) or not all(
-            isinstance(name, str) for name in dropped
-        ):
-            raise ValueError(f"a preparation that drops {dropped!r}")
+        require(is_texts(dropped), f"a preparation that drops {dropped!r}")
         # What was written before this was asked says nothing about it.
         missing = described.get("missing")
-        if not isinstance(missing, str | None) or missing not in (None, *MISSING):
-            raise ValueError(f"a preparation that does {missing!r} to missing cells")
-        medians = None
-        if missing == "fill":
-            medians = arrays.get("medians")
-            if columns is None or medians is None or medians.dtype != np.float64:
-                raise ValueError("a preparation that fills cells without medians")
-            if medians.shape != (numeric,) or not np.isfinite(medians).all():
-                raise ValueError(f"a preparation without {numeric} finite medians")
-        elif columns is not None and any(column.has_gaps for column in columns):
-            raise ValueError("a preparation with features for cells that it refuses")
+        known = isinstance(missing, str | None) and missing in (None, *MISSING)
+        require(known, f"a preparation that does {missing!r} to missing cells")
+        medians = _medians(missing, arrays.get("medians"), columns, numeric)
         return cls(
-            *(columns, width, sparse, scaled, scaler, restored, dropped),
-            *(missing, medians),
+            columns, width, sparse, scaling, restored, dropped or (), missing, medians
         )
+
+
+def _medians(
+    missing: str | None,
+    medians: np.ndarray | None,
+    columns: Sequence[Column] | None,
+    numeric: int,
+) -> np.ndarray | None:
+    """Return what fills cells of a stored preparation; None if it refuses them."""
+    if missing != "fill":
+        gaps = columns is not None and any(column.has_gaps for column in columns)
+        require(not gaps, "a preparation with features for cells that it refuses")
+        return None
+    if columns is None or medians is None or medians.dtype != np.float64:
+        raise ValueError("a preparation that fills cells without medians")
+    found = medians.shape == (numeric,) and bool(np.isfinite(medians).all())
+    require(found, f"a preparation without {numeric} finite medians")
+    return medians
 
 
 def _columns(described: Any) -> list[Column] | None:
     if described is None:
         return None
-    if not isinstance(described, list) or not described:
-        raise ValueError("a preparation whose columns are no list")
-    columns = []
-    for parts in described:
-        if not isinstance(parts, list) or len(parts) not in (3, 4):
-            raise ValueError(f"a preparation with column {parts!r}")
-        # Three parts were written before cells could be missing.
-        name, kind, texts, has_gaps = parts if len(parts) == 4 else [*parts, False]
-        if not isinstance(name, str) or kind not in KINDS or type(has_gaps) is not bool:
-            raise ValueError(f"a preparation with column {parts!r}")
-        if not isinstance(texts, list) or not all(
-            isinstance(text, str) for text in texts
-        ):
-            raise ValueError(f"a preparation with categories {texts!r}")
-        if len(set(texts)) < len(texts) or len(texts) > MOST_CATEGORIES:
-            raise ValueError(f"a preparation with doubtful categories of {name}")
-        if texts and kind != "text":
-            raise ValueError(f"a preparation with categories of {name}, a {kind}")
-        columns.append(Column(name, kind, tuple(texts), has_gaps))
-    if len({column.name for column in columns}) < len(columns):
-        raise ValueError("a preparation with two columns of one name")
+    listed = isinstance(described, list) and bool(described)
+    require(listed, "a preparation whose columns are no list")
+    columns = [_column(parts) for parts in described]
+    different = len({column.name for column in columns}) == len(columns)
+    require(different, "a preparation with two columns of one name")
     return columns
+
+
+def _column(parts: Any) -> Column:
+    known = isinstance(parts, list) and len(parts) in (3, 4)
+    require(known, f"a preparation with column {parts!r}")
+    # Three parts were written before cells could be missing.
+    name, kind, texts, has_gaps = parts if len(parts) == 4 else [*parts, False]
+    known = isinstance(name, str) and kind in KINDS and type(has_gaps) is bool
+    require(known, f"a preparation with column {parts!r}")
+    require(is_texts(texts), f"a preparation with categories {texts!r}")
+    sound = len(set(texts)) == len(texts) <= MOST_CATEGORIES
+    require(sound, f"a preparation with doubtful categories of {name}")
+    fits = kind == "text" or not texts
+    require(fits, f"a preparation with categories of {name}, a {kind}")
+    return Column(name, kind, tuple(texts), has_gaps)
 
 
 def _csr(

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onkel.data.bad_file import BadFileError
+from onkel.data.bad_file import BadFileError, Complain, complain_of
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch, Schema
 
+# Rows of a batch, at most, unless somebody wants others.
+BATCH_ROWS = 65_536
 
-class Table(ABC):
+
+class TableFile(ABC):
     """A file of rows that have the same columns.
 
     Attributes
@@ -32,6 +35,15 @@ class Table(ABC):
     @abstractmethod
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:
         """Read columns as they are said to be, `rows` rows at a time."""
+
+    def checked_batches(
+        self, rows: int, kinds: Mapping[str, str]
+    ) -> Iterator[tuple["RecordBatch", Complain]]:
+        """Read as `batches`, each with what raises the error for one of its rows."""
+        done = 0
+        for batch in self.batches(rows, kinds):
+            yield batch, complain_of(self.fault, done)
+            done += batch.num_rows
 
     @abstractmethod
     def fault(self, row: int, what: str) -> BadFileError:

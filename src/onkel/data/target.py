@@ -1,20 +1,16 @@
 """The target of a data set: what its raw values mean."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from onkel.data.bad_file import Complain
+from onkel.data.state_checks import require
 
 TASKS = ("classification", "regression")
-# A numeric target with more distinct integers than this is one for regression.
-MOST_CLASSES = 20
-# Distinct values that are counted, at most; more are never classes.
-MOST_COUNTED = 1000
 # Which labels each kind of column can have, as numpy calls them.
 KINDS_OF_LABELS = {"number": "if", "flag": "b", "text": "U"}
 
@@ -82,113 +78,36 @@ class Target:
     def state(self) -> dict[str, Any]:
         """Return what describes the target, for JSON."""
         labels = None if self.labels is None else self.labels.tolist()
-        return {
-            "column": self.column,
-            "kind": self.kind,
-            "labels": labels,
-            "positive": self.positive,
-            "above": self.above,
-        }
+        return {**vars(self), "labels": labels}
 
     @classmethod
-    def from_state(cls, described: Mapping[str, Any]) -> "Target":
+    def from_state(cls, described: Mapping[str, Any]) -> Self:
         """Return the target that `state` described, checked."""
         column, kind = described.get("column"), described.get("kind")
-        if not isinstance(column, str | None) or kind not in [*KINDS_OF_LABELS]:
-            raise ValueError(f"no target: column {column!r} of kind {kind!r}")
+        known = isinstance(column, str | None) and kind in [*KINDS_OF_LABELS]
+        require(known, f"no target: column {column!r} of kind {kind!r}")
         above, labels = described.get("above"), described.get("labels")
         positive = described.get("positive")
-        if above is not None and not (
-            _is_finite(above) and kind == "number" and labels is positive is None
-        ):
-            raise ValueError(f"a target of kind {kind!r} above {above!r}")
+        if above is not None:
+            finite = type(above) in (int, float) and math.isfinite(above)
+            alone = kind == "number" and labels is positive is None
+            require(finite and alone, f"a target of kind {kind!r} above {above!r}")
         if labels is None:
-            if positive is not None:
-                raise ValueError(f"a target without labels that is {positive!r}")
-            if kind != "number":
-                raise ValueError(f"a target of kind {kind!r} without labels")
-            return cls(column, kind, above=above)
+            lone = positive is None
+            require(lone, f"a target without labels that is {positive!r}")
+            numeric = kind == "number"
+            require(numeric, f"a target of kind {kind!r} without labels")
+            return cls(column, str(kind), above=above)
         types = {type(label) for label in labels} if isinstance(labels, list) else set()
-        if len(types) != 1 or not types < {int, float, str, bool}:
-            raise ValueError("a target whose labels are not all of one type")
+        alike = len(types) == 1 and types < {int, float, str, bool}
+        require(alike, "a target whose labels are not all of one type")
         array = np.array(labels)
-        if array.dtype.kind not in KINDS_OF_LABELS[kind]:
-            raise ValueError(f"a target of kind {kind!r} with labels of {types}")
-        if not np.all(array[1:] > array[:-1]):
-            raise ValueError("a target whose labels are not sorted")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError("a target whose labels are not finite")
-        if positive is not None and positive not in labels:
-            raise ValueError(f"a target whose labels lack {positive!r}")
-        return cls(column, kind, array, positive, above)
-
-
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-class Census:
-    """Counts of the distinct raw values of a target, as long as they are few."""
-
-    def __init__(self) -> None:
-        self.counts: Counter = Counter()
-        self.is_full = False
-        self.are_integers = True
-
-    def count(self, raw: np.ndarray) -> None:
-        """Take more raw values into account."""
-        if raw.dtype == np.float64:
-            self.are_integers &= bool(np.all(raw == np.floor(raw)))
-        if not self.is_full:
-            values, counts = np.unique(raw, return_counts=True)
-            self.counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-            self.is_full = len(self.counts) > MOST_COUNTED
-            if self.is_full:
-                self.counts.clear()
-
-    def target(self, column: str | None, kind: str, task: str, positive: Any) -> Target:
-        """Decide between labels and numbers, where `task` is "auto", and return which.
-
-        Labels are texts, flags, and integers of few distinct values.
-        """
-        rows = self.counts.total()
-        few = not self.is_full and len(self.counts) <= MOST_CLASSES
-        if task == "auto":
-            repeated = len(self.counts) <= max(2, rows / 2)
-            whole = self.are_integers and few and repeated
-            labelled = kind != "number" or positive is not None or whole
-            task = "classification" if labelled else "regression"
-        name = "the target" if column is None else f"the target {column}"
-        if task == "regression":
-            if positive is not None:
-                raise ValueError(f"positive={positive!r} is for classification")
-            return Target(column, kind)
-        if self.is_full:
-            raise ValueError(
-                f"{name} has more than {MOST_COUNTED} distinct values, too many for "
-                "classes: choose another, or task='regression'"
-            )
-        labels = np.array(sorted(self.counts))
-        if kind == "number" and self.are_integers:
-            labels = labels.astype(np.int64)
-        return Target(column, kind, labels, _among(positive, labels, name))
-
-    def counts_of(self, target: Target) -> np.ndarray:
-        """Return the rows of each class of a target."""
-        assert target.labels is not None
-        counts = np.array([self.counts[label] for label in target.labels.tolist()])
-        if target.positive is None:
-            return counts
-        positive = int(counts[target.labels == target.positive].sum())
-        return np.array([counts.sum() - positive, positive])
-
-
-def _among(positive: Any, labels: np.ndarray, name: str) -> Any:
-    """Return the label that `positive` is, also where it is its text."""
-    if positive is None:
-        return None
-    for label in labels.tolist():
-        if positive == label or str(positive) == str(label):
-            return label
-    known = ", ".join(map(str, labels[:20].tolist()))
-    raise ValueError(f"{name} is never {positive!r}, but {known}")
+        fits = array.dtype.kind in KINDS_OF_LABELS[str(kind)]
+        require(fits, f"a target of kind {kind!r} with labels of {types}")
+        ascending = bool(np.all(array[1:] > array[:-1]))
+        require(ascending, "a target whose labels are not sorted")
+        finite = array.dtype.kind != "f" or bool(np.isfinite(array).all())
+        require(finite, "a target whose labels are not finite")
+        known = positive is None or positive in labels
+        require(known, f"a target whose labels lack {positive!r}")
+        return cls(column, str(kind), array, positive, above)

@@ -107,19 +107,8 @@ def open_text(
 ) -> io.BufferedReader:
     """Open a text file for reading bytes, decompressed as its suffix says.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-    longest
-        Bytes that a line may have.
-    decode
-        Whether to refuse what is not UTF-8.
-
-    Raises
-    ------
-    BadFileError
-        Of this or a later read, where the compressed data are damaged or cut short, a
-        line is too long, or the file unpacks to what nobody would have written.
+    This or a later read raises a BadFileError where the compressed data are damaged or
+    cut short, a line has more than `longest` bytes, the file unpacks to what nobody
+    would have written, or, with `decode`, is not UTF-8.
     """
     return io.BufferedReader(_Text(path, longest, decode), buffer_size=1 << 20)

@@ -13,19 +13,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.budget.dispatch import lay, leans, maintain
+from onkel.budget.dispatch import add_to_span, in_span, maintain
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inner
-from onkel.engine.block import largest_score, score_row
-from onkel.engine.passes import walks
-from onkel.model.averages import tick
-from onkel.model.expansion import LookAhead, Model, Update, add, drop, foresee, insert
-from onkel.problem import ascent
+from onkel.compiled.functions import inner
+from onkel.engine import passes
+from onkel.engine.evaluation import largest_score, score_row
+from onkel.engine.passes import Batch
+from onkel.model.averages import count_row
+from onkel.model.expansion import (
+    Block,
+    Model,
+    Update,
+    add,
+    drop,
+    fill_later_rows,
+    insert,
+)
+from onkel.problem import dual_steps
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
 
-LEDGER = np.dtype(
+TOTALS = np.dtype(
     [
         ("surrogate", np.float64),  # sum of the rows' parts of the dual, as visited
         ("gain", np.float64),  # rise of the dual, as the steps saw it
@@ -53,7 +62,7 @@ class DualPlan(NamedTuple):
     slot: Any  # shape (n,): where a row may be a centre of its own
     preference: Any  # shape (n,): how often a row should be visited
     step: Any  # shape (outputs,): room for the present row's step
-    ledger: Any  # shape (1,), of LEDGER
+    totals: Any  # shape (1,), of TOTALS
 
 
 def make(
@@ -71,7 +80,7 @@ def make(
         np.full(len(y), -1),
         np.ones(len(y)),
         np.zeros(outputs),
-        np.zeros(1, LEDGER).view(np.recarray),
+        np.zeros(1, TOTALS).view(np.recarray),
     )
 
 
@@ -98,25 +107,25 @@ def _is_mistake(f: Any, y: float) -> bool:
 def _ascend(plan: DualPlan, f: Any, i: int, kxx: float) -> bool:
     """Move the dual variables of row i; whether any moved. Leaves the steps in plan."""
     y, C, outputs = plan.y[i], plan.C[i], len(f)
-    ledger = plan.ledger[0]
+    totals = plan.totals[0]
     any_moved, gained = False, 0.0
     for o in range(outputs):
         yo, old = target(y, o, outputs), plan.dual[o, i]
         new = old
         if C > 0.0:
-            new = ascent.best(plan.loss, f[o], yo, old, kxx, C)
+            new = dual_steps.best(plan.loss, f[o], yo, old, kxx, C)
         if abs(new - old) <= SMALLEST_STEP * C:
             new = old
         step = new - old
-        plan.step[o] = ascent.moved(plan.loss, yo, step)
+        plan.step[o] = dual_steps.moved(plan.loss, yo, step)
         if step != 0.0:
             any_moved = True
             plan.dual[o, i] = new
-            gained += ascent.gain(plan.loss, f[o], yo, old, new, kxx, C)
+            gained += dual_steps.gain(plan.loss, f[o], yo, old, new, kxx, C)
         if C > 0.0:
-            ledger.surrogate += ascent.share(plan.loss, f[o], yo, new, C)
-    ledger.gain += gained
-    if ledger.adapting:
+            totals.surrogate += dual_steps.share(plan.loss, f[o], yo, new, C)
+    totals.gain += gained
+    if totals.adapting:
         _prefer(plan, i, gained)
     return any_moved
 
@@ -124,21 +133,21 @@ def _ascend(plan: DualPlan, f: Any, i: int, kxx: float) -> bool:
 @inner
 def _prefer(plan: DualPlan, i: int, gained: float) -> None:
     """Visit rows more often whose steps gain more than the mean."""
-    ledger = plan.ledger[0]
-    if ledger.mean_gain > 0.0:
+    totals = plan.totals[0]
+    if totals.mean_gain > 0.0:
         change = math.exp(
-            min(ADAPTATION * (gained / ledger.mean_gain - 1.0), math.log(FURTHEST**2))
+            min(ADAPTATION * (gained / totals.mean_gain - 1.0), math.log(FURTHEST**2))
         )
         wanted = plan.preference[i] * change
         plan.preference[i] = min(max(wanted, 1.0 / FURTHEST), FURTHEST)
-    ledger.mean_gain += (gained - ledger.mean_gain) / len(plan.y)
+    totals.mean_gain += (gained - totals.mean_gain) / len(plan.y)
 
 
 @inner
 def _own_slot(plan: DualPlan, model: Model, i: int) -> int:
     """Slot in which row i is a centre of its own, -1 if it is not."""
     j = plan.slot[i]
-    if 0 <= j < model.head[0].count and model.label[j] == i:
+    if 0 <= j < model.counters[0].count and model.label[j] == i:
         return j
     return -1
 
@@ -146,14 +155,14 @@ def _own_slot(plan: DualPlan, model: Model, i: int) -> int:
 @inner
 def _renumber(plan: DualPlan, model: Model) -> None:
     """Tell the rows where their centres are, now that some may have moved."""
-    for j in range(model.head[0].count):
+    for j in range(model.counters[0].count):
         if model.label[j] >= 0:
             plan.slot[model.label[j]] = j
 
 
 @inner
 def _move_own(
-    plan: DualPlan, model: Model, ahead: LookAhead, t: int, i: int, j: int
+    plan: DualPlan, model: Model, block: Block, t: int, i: int, j: int
 ) -> None:
     """Change the coefficients of row i's own centre; one that comes to 0 leaves."""
     outputs = model.coef.shape[0]
@@ -165,64 +174,62 @@ def _move_own(
             add(model, o, j, plan.step[o])
         zero &= abs(model.coef[o, j]) <= 16.0 * epsilon * plan.C[i]
     if zero:
-        drop(model, ahead, t, j)
+        drop(model, block, t, j)
         _renumber(plan, model)
 
 
 @inner
 def _take_in(
-    plan: DualPlan, budget: Bernoulli, model: Model, ahead: LookAhead, t: int, i: int
+    plan: DualPlan, budget: Bernoulli, model: Model, block: Block, t: int, i: int
 ) -> None:
     """Row i becomes a centre, or is laid on those there are."""
     outputs = model.coef.shape[0]
     strategy = budget.maintenance
-    if leans(strategy, model, ahead, t):
+    if in_span(strategy, model, block, t):
         for o in range(outputs):
-            lay(strategy, model, o, plan.step[o])
+            add_to_span(strategy, model, o, plan.step[o])
         return
-    head = model.head[0]
-    insert(model, ahead, t, Update(0, -1, plan.step[0]))
-    j = head.count - 1
+    counters = model.counters[0]
+    insert(model, block, t, Update(0, -1, plan.step[0]))
+    j = counters.count - 1
     for o in range(1, outputs):
         add(model, o, j, plan.step[o])
     model.label[j] = i
     plan.slot[i] = j
-    if head.count > budget.limit:
-        maintain(strategy, model, ahead, t)
-        head.maintenance += 1
+    if counters.count > budget.limit:
+        maintain(strategy, model, block, t)
+        counters.maintenance += 1
         _renumber(plan, model)
-    foresee(model, ahead, t)
+    fill_later_rows(model, block, t)
 
 
-@walks(DualPlan)
+@passes.walk.register(DualPlan)
 def walk(
     plan: DualPlan,
     budget: Bernoulli,
     model: Model,
-    ahead: LookAhead,
-    f: Any,  # shape (outputs,): scores of the present row
-    visits: Any,  # shape (rows,), int64: which rows of the data set these are
-    sample_weight: Any,  # not needed: it is in the C of each row
-    scores: Any,  # shape (rows, outputs): the scores before each step
+    block: Block,
+    batch: Batch,
     draws: Draws,
 ) -> int:
     """Visit the rows of a block; return how many could be learnt."""
-    visits, f, scores = borrowed(visits), borrowed(f), borrowed(scores)
-    head, limit = model.head[0], largest_score(model.coef)
+    # The y of the batch are the numbers of the rows in the data set.
+    visits, f, scores = batch.y, block.f, batch.scores
+    counters, limit = model.counters[0], largest_score(model.coef)
     for t in range(len(visits)):
         i = visits[t]
-        small = score_row(model, ahead, t, 1.0, f, scores[t])
-        if not (small and ahead.diag[t] < limit):
+        small = score_row(model, block, t, 1.0, scores[t])
+        if not (small and block.diag[t] < limit):
             return t
-        head.t += 1
-        tick(model.average, model.coef, head.count, 1.0)
-        head.mistakes += _is_mistake(f, plan.y[i])
-        if not _ascend(plan, f, i, ahead.diag[t]):
+        counters.t += 1
+        count_row(model.average, model.coef, counters.count, 1.0)
+        counters.mistakes += _is_mistake(f, plan.y[i])
+        if not _ascend(plan, f, i, block.diag[t]):
             continue
-        head.updates += 1
+        counters.updates += 1
         j = _own_slot(plan, model, i)
         if j >= 0:
-            _move_own(plan, model, ahead, t, i, j)
+            _move_own(plan, model, block, t, i, j)
         else:
-            _take_in(plan, budget, model, ahead, t, i)
+            _take_in(plan, budget, model, block, t, i)
     return len(visits)

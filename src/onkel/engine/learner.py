@@ -7,31 +7,31 @@ demand and never saved.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from onkel.budget import dispatch
 from onkel.budget.declaration import UNLIMITED, largest_size
-from onkel.budget.landmarks import Landmarks
-from onkel.budget.linear import Linear
 from onkel.compiled.draws import draws_of
-from onkel.engine import block, passes, threads
-from onkel.engine.block import Workspace
-from onkel.engine.plan import declared, looked_up, slots_for
+from onkel.engine import dual, evaluation, online, passes, svrg, threads  # noqa: F401
+from onkel.engine.evaluation import Workspace, gram_of, norms_of
+from onkel.engine.passes import Batch, Limits, part_of
+from onkel.engine.plan import cache_of, slots_for, table_of
+from onkel.engine.switch import Switched, after_landmarks
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.features import nystrom
 from onkel.features.absent import Absent
-from onkel.features.dispatch import width
+from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
-from onkel.model.averages import Mean, Whole, Window, roomy
+from onkel.model.averages import Mean, Whole, Window, has_room
+from onkel.model.center_cache import Gram
 from onkel.model.expansion import allocate, facing, relabelled, resized
-from onkel.model.inverse import repair
-from onkel.model.reads import Gram, Inverse
-from onkel.model.rows import Points, Rows, beside, order_for, part, rows_of
+from onkel.model.inverse import Inverse, repair
+from onkel.model.rows import Centers, Rows, beside, order_for, part, rows_of
 from onkel.problem import kernels
-from onkel.problem.kernels import Kernel
 from onkel.problem.rates import base
 
+# Imported above for their walks, which register themselves: dual, online, svrg.
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384
 # Rows scored at a time: enough for the matrix product, few enough for the cache.
@@ -49,6 +49,14 @@ class ScoreOverflowError(ArithmeticError):
         self.row = row
 
 
+class Shape(NamedTuple):
+    """Of a model: scores of a row, features of a row, and in which precision."""
+
+    outputs: int
+    features: int
+    dtype: Any
+
+
 class Learner:
     """One model that learns.
 
@@ -56,10 +64,8 @@ class Learner:
     ----------
     plan, budget
         The system.
-    outputs, features
-        Shape of the model.
-    dtype
-        In which it works.
+    shape
+        Of the model.
     rng
         Generator of the strategy's draws.
     window
@@ -72,9 +78,7 @@ class Learner:
         self,
         plan: Any,
         budget: Any,
-        outputs: int,
-        features: int,
-        dtype: Any,
+        shape: Shape,
         rng: np.random.Generator,
         window: Window | None = None,
         mapping: Any = Absent(),  # noqa: B008, a constant
@@ -86,9 +90,10 @@ class Learner:
         wide = width(mapping)
         largest = int(min(wide + largest_size(budget), UNLIMITED))
         capacity = slots_for(wide, SMALLEST_CAPACITY, largest)
-        reads = declared(budget, plan.ball)
+        cache = cache_of(budget, plan.ball)
+        outputs, features, dtype = shape
         self.model = allocate(
-            outputs, capacity, features, np.dtype(dtype), reads, window, mapping
+            outputs, capacity, features, np.dtype(dtype), cache, window, mapping
         )
         if frequencies is not None:
             self.model.points[: len(frequencies)] = frequencies
@@ -99,9 +104,9 @@ class Learner:
         return {**self.__dict__, "_work": None}
 
     @property
-    def head(self) -> Any:
+    def counters(self) -> Any:
         """Counters and scale of the model."""
-        return self.model.head[0]
+        return self.model.counters[0]
 
     @property
     def dtype(self) -> np.dtype:
@@ -111,7 +116,7 @@ class Learner:
     @property
     def scale(self) -> float:
         """Factor between raw and true coefficients."""
-        return float(self.head.factor * base(self.plan.rate, self.head.t))
+        return float(self.counters.factor * base(self.plan.rate, self.counters.t))
 
     @property
     def largest_size(self) -> int:
@@ -135,7 +140,7 @@ class Learner:
     @property
     def _answer(self) -> np.ndarray:
         """True coefficients of the answer, for all slots."""
-        coef = self.model.coef[:, : self.head.count]
+        coef = self.model.coef[:, : self.counters.count]
         return self.model.average.of(coef, self.scale)
 
     @property
@@ -148,7 +153,7 @@ class Learner:
     @property
     def last_coef(self) -> np.ndarray:
         """True coefficients of the last iterate, shape (outputs, size)."""
-        return self.model.coef[:, : self.head.count] * self.dtype.type(self.scale)
+        return self.model.coef[:, : self.counters.count] * self.dtype.type(self.scale)
 
     @property
     def points(self) -> np.ndarray:
@@ -163,9 +168,9 @@ class Learner:
         average, mapping = self.model.average, self.model.mapping
         if isinstance(mapping, Nystrom):
             return len(mapping.matrix)
-        count = int(self.head.count) - width(mapping)
+        count = int(self.counters.count) - width(mapping)
         if isinstance(average, Whole):
-            return count + int(average.book[0].retired)
+            return count + int(average.counters[0].retired)
         return count
 
     def fork(self) -> "Learner":
@@ -182,7 +187,7 @@ class Learner:
     def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
         """Make an expansion that somebody else has found the model."""
         self._make_room(len(points))
-        size = self.head.count = len(points)
+        size = self.counters.count = len(points)
         points = np.ascontiguousarray(points, self.dtype)
         self.model.points[:size] = points
         self.model.norms[:size] = norms_of(self.plan.kernel, points)
@@ -192,32 +197,31 @@ class Learner:
         self.model.birth[:size] = np.arange(size)
         self.model.label[:size] = coef.argmax(axis=0)
         self.model.coef[:, :size] = coef
-        if isinstance(self.model.reads, Inverse):
+        if isinstance(self.model.cache, Inverse):
             gram = gram_of(self.plan.kernel, points.astype(np.float64))
-            self.model.reads.values[:size, :size] = gram
-            repair(self.model.reads, size)
+            self.model.cache.values[:size, :size] = gram
+            repair(self.model.cache, size)
 
     def replace(self, coef: np.ndarray) -> None:
         """Give all centres other coefficients; an average begins anew from these."""
-        model, size = self.model, int(self.head.count)
+        model, size = self.model, int(self.counters.count)
         model.coef[:, :size] = coef / self.scale
         if isinstance(model.average, Mean):
             model.average.restart()
-        if isinstance(model.reads, Gram):
-            known = model.coef[:, :size] @ model.reads.values[:size, :size]
-            model.reads.scores[:, :size] = known
-            self.head.norm2 = float((model.coef[:, :size] * known).sum())
+        if isinstance(model.cache, Gram):
+            known = model.coef[:, :size] @ model.cache.values[:size, :size]
+            model.cache.scores[:, :size] = known
+            self.counters.norm2 = float((model.coef[:, :size] * known).sum())
 
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
-        self.head.t += rows
+        self.counters.t += rows
         self.model.average.skip(rows)
 
     def relabel(self, matrix: Any, labels: Any) -> None:
         """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
         self.model = relabelled(self.model, matrix, labels)
-        if hasattr(self.budget, "relabelled"):
-            self.budget = self.budget.relabelled(matrix)
+        self.budget = dispatch.relabelled(self.budget, matrix)
         self._work = None
 
     def learn(
@@ -252,11 +256,10 @@ class Learner:
                 self._turn_points(order_for(X))
                 rows = rows_of(X[taken], self.dtype)
                 scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
+                batch = Batch(rows, y[taken], sample_weight[taken], scores)
                 size = block_size or self._block_size(learn is not passes.learn)
                 with blas_in_one_thread:
-                    done = self._learn(
-                        learn, rows, y[taken], sample_weight[taken], scores, size
-                    )
+                    done = self._learn(learn, batch, size)
                 if done < len(scores):
                     place = first + done
                     raise ScoreOverflowError(place if order is None else order[place])
@@ -276,7 +279,6 @@ class Learner:
             mapping, coef = Absent(), self.coef if coef is None else coef
         elif coef is None:
             coef = self._answer
-        places = coef.shape[1] if width(mapping) else 0
         if coef.shape[1] == 0 or len(out) == 0:
             return out
         points, norms = self._centers(order_for(X))
@@ -285,25 +287,17 @@ class Learner:
             for first in range(0, len(out), n_jobs * CHUNK):
                 stop = min(first + n_jobs * CHUNK, len(out))
                 rows = rows_of(X[first:stop], self.dtype)
-                centers = beside(rows, points)
+                centers = Centers(beside(rows, points), norms, coef.shape[1])
 
                 def task(
                     share: tuple[int, int],
                     rows: Rows = rows,
-                    centers: Points = centers,
+                    centers: Centers = centers,
                     first: int = first,
                 ) -> None:
-                    block.score(
-                        mapping,
-                        self.plan.kernel,
-                        rows,
-                        share,
-                        centers,
-                        norms,
-                        coef,
-                        places,
-                        TILE,
-                        out[first:],
+                    evaluation.score(
+                        *(mapping, self.plan.kernel, rows, share),
+                        *(centers, coef, TILE, out[first:]),
                     )
 
                 if team is None:
@@ -316,7 +310,7 @@ class Learner:
         """Whether a row's kernel values cost enough to share them out."""
         features = self.model.points.shape[1]
         # An exponential costs about as much as 32 features.
-        return int(self.head.count) * (features + 32) >= threads.WORTHWHILE
+        return int(self.counters.count) * (features + 32) >= threads.WORTHWHILE
 
     def _block_size(self, threaded: bool) -> int:
         """Small blocks waste few kernel values, large ones fill the cores.
@@ -325,81 +319,45 @@ class Learner:
         """
         if width(self.model.mapping) > 0 and not threaded:
             return TILE
-        slots = min(self.largest_size, max(2 * int(self.head.count), 64))
+        slots = min(self.largest_size, max(2 * int(self.counters.count), 64))
         rows = max(16, min(128, CACHED_VALUES // slots))
         return max(256, rows) if threaded else rows
 
-    def _learn(
-        self,
-        learn: Callable[..., int],
-        rows: Any,
-        y: np.ndarray,
-        sample_weight: np.ndarray,
-        scores: np.ndarray,
-        block_size: int,
-    ) -> int:
+    def _learn(self, learn: Callable[..., int], batch: Batch, block_size: int) -> int:
         """Learn one chunk; return how many rows were learnt."""
-        block_size = min(block_size, len(y))
+        rows = len(batch.y)
+        block_size = min(block_size, rows)
         done = 0
-        while done < len(y):
-            self._make_room(min(block_size, len(y) - done))
-            learnt = learn(
+        while done < rows:
+            self._make_room(min(block_size, rows - done))
+            done += learn(
                 self.plan,
                 self.budget,
-                facing(self.model, rows),
-                part(rows, done, len(y)),
-                y[done:],
-                sample_weight[done:],
-                scores[done:],
-                block_size,
-                self.largest_size,
+                facing(self.model, batch.rows),
+                part_of(batch, done, rows),
+                Limits(block_size, self.largest_size),
                 draws_of(self.rng),
                 self._workspace(block_size),
                 False,
             )
-            done += learnt
-            if self.head.halted:
-                if not self._become_linear(part(rows, done - 1, done)):
+            if self.counters.halted:
+                if not self._switch(part(batch.rows, done - 1, done)):
                     return done - 1
-            elif self._has_room(min(block_size, len(y) - done)):
+            elif self._has_room(min(block_size, rows - done)):
                 break
         return done
 
-    def _become_linear(self, row: Rows) -> bool:
-        """Turn an expansion over landmarks into a model linear in their features.
-
-        Then make the update of the row that has been waiting for it. False if the
-        landmarks' kernel values overflow.
-        """
-        model, budget, dtype = self.model, self.budget, self.dtype
-        assert isinstance(budget, Landmarks)
-        size, pending = int(self.head.count), budget.ledger[0]
-        gram = gram_of(self.plan.kernel, model.points[:size].astype(np.float64))
-        known = np.empty((1, size), dtype)
-        points = beside(row, model.points)
-        block.kernel_values(self.plan.kernel, row, points, model.norms, known)
-        if not np.isfinite(gram).all():
+    def _switch(self, row: Rows) -> bool:
+        """Go on with explicit features, beginning with a row; False if it cannot."""
+        switched = after_landmarks(self.plan.kernel, self.budget, self.model, row)
+        if switched is None:
             return False
-        noise = nystrom.noise_of(self.plan.kernel, model.norms[:size])
-        share = nystrom.share_of(noise, nystrom.SMALLEST_SHARE)
-        matrix, transfer = nystrom.factor(gram, budget.rank, share)
-        features = known[0] @ matrix
-        coef = np.zeros_like(model.coef)
-        coef[:, : len(transfer)] = model.coef[:, :size] @ transfer.T
-        coef[pending.up, : len(transfer)] += pending.weight * features
-        if pending.down >= 0:
-            coef[pending.down, : len(transfer)] -= pending.weight * features
-        average = model.average.moved(model.coef[:, :size], transfer)
-        self.model = model._replace(coef=coef, average=average)
-        self.become_linear(matrix.astype(dtype))
+        self.go_on_with(switched)
         return True
 
-    def become_linear(self, matrix: np.ndarray) -> None:
-        """Let the coefficients be those of Nystrom features, given their matrix."""
-        self.model = self.model._replace(mapping=Nystrom(matrix))
-        self.budget = Linear()
-        self.head.count = matrix.shape[1]
-        self.head.halted = 0
+    def go_on_with(self, switched: Switched) -> None:
+        """Let another model and another strategy take over."""
+        self.model, self.budget = switched
         self._work = None
 
     def resize(self, capacity: int) -> None:
@@ -409,15 +367,15 @@ class Learner:
         self._work = None
 
     def _slots(self, rows: int) -> int:
-        return slots_for(int(self.head.count), rows, self.largest_size)
+        return slots_for(int(self.counters.count), rows, self.largest_size)
 
     def _has_room(self, rows: int) -> bool:
         enough = self._slots(rows) <= len(self.model.diag)
-        return enough and roomy(self.model.average, rows)
+        return enough and has_room(self.model.average, rows)
 
     def _make_room(self, rows: int) -> None:
         """Let the arrays grow, if a block of rows might need more than they have."""
-        if not roomy(self.model.average, rows):
+        if not has_room(self.model.average, rows):
             average = self.model.average.with_room(rows)
             self.model = self.model._replace(average=average)
         capacity, slots = len(self.model.diag), self._slots(rows)
@@ -429,18 +387,18 @@ class Learner:
 
     def _resize_budget(self) -> None:
         """Let a strategy that keeps something of every centre have room for it."""
-        if hasattr(self.budget, "resized"):
-            self.budget = self.budget.resized(self.model)
+        self.budget = dispatch.resized(self.budget, self.model)
 
     def _workspace(self, block_size: int) -> Workspace:
         """Memory for a block, made anew only when it must be larger."""
         capacity, features = self.model.points.shape
         outputs = len(self.model.coef)
+        places = room(self.model.mapping, capacity)
         work = self._work
         if work is None or len(work.norms) < block_size:
             self._work = work = Workspace(
                 kernel=np.zeros(block_size * capacity, self.dtype),
-                room=np.zeros(block_size * self._places(capacity), self.dtype),
+                room=np.zeros(block_size * places, self.dtype),
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
                 pending=np.full(1, -1),
@@ -451,16 +409,9 @@ class Learner:
                 f=np.zeros(outputs),
                 scratch=np.zeros(max(capacity, outputs), self.dtype),
                 second=np.zeros(capacity, self.dtype),
-                table=looked_up(self.budget),
+                table=table_of(self.budget),
             )
         return work
-
-    def _places(self, capacity: int) -> int:
-        """Room that a row's features need while they are computed."""
-        mapping = self.model.mapping
-        if isinstance(mapping, Nystrom):
-            return sum(mapping.matrix.shape)
-        return 0 if isinstance(mapping, Absent) else capacity
 
     def _turn_points(self, order: Literal["C", "F"]) -> None:
         """Let the centres lie as they must beside rows to learn."""
@@ -469,30 +420,13 @@ class Learner:
 
     def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
         """Centres of the answer, and perhaps free slots after them; their norms."""
-        size, average = self.head.count, self.model.average
+        size, average = self.counters.count, self.model.average
         points, norms = self.model.points, self.model.norms
         if isinstance(average, Whole):
-            gone = average.book[0].retired
+            gone = average.counters[0].retired
             points = np.concatenate([points[:size], average.points[:gone]])
             norms = np.concatenate([norms[:size], average.norms[:gone]])
         return np.asarray(points, order=order), norms
-
-
-def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
-    """Norms of points, as the kernel keeps them."""
-    norms = np.zeros(len(points), points.dtype)
-    block.norms(kernel, rows_of(points, points.dtype), norms)
-    return norms
-
-
-def gram_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:
-    """Kernel values of points with each other."""
-    gram = np.empty((len(points), len(points)), points.dtype)
-    rows = rows_of(points, points.dtype)
-    block.kernel_values(
-        kernel, rows, beside(rows, points), norms_of(kernel, points), gram
-    )
-    return gram
 
 
 def _copied(state: Any) -> Any:

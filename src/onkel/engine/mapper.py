@@ -6,10 +6,19 @@ from typing import Any
 import numpy as np
 
 from onkel.compiled.functions import jit
-from onkel.engine.learner import CHUNK, TILE, norms_of
+from onkel.engine.evaluation import norms_of
+from onkel.engine.learner import CHUNK, TILE
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.features.dispatch import express, width
-from onkel.model.rows import Points, Rows, beside, measure, order_for, rows_of
+from onkel.features.dispatch import express, room, width
+from onkel.model.rows import (
+    Centers,
+    Rows,
+    beside,
+    measure,
+    order_for,
+    part,
+    rows_of,
+)
 from onkel.problem.kernels import Kernel
 
 
@@ -19,19 +28,17 @@ def _express(
     kernel: Kernel,
     rows: Rows,
     share: Any,  # (start, stop)
-    points: Points,
-    norms: Any,
-    places: int,  # of the room that a row needs
+    centers: Centers,
     out: Any,  # shape (rows, features)
 ) -> None:
     start, stop = share
     own = np.empty(TILE, out.dtype)
-    room = np.empty(TILE * places, out.dtype)
+    needed = np.empty(TILE * room(mapping, centers.size), out.dtype)
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
-        measure(kernel, rows, first, last, own)
-        mapped = out[first:last]
-        express(mapping, kernel, rows, first, last, points, norms, own, room, mapped)
+        some, norms = part(rows, first, last), own[: last - first]
+        measure(kernel, some, norms)
+        express(mapping, kernel, some, centers, norms, needed, out[first:last])
 
 
 class Mapper:
@@ -54,23 +61,22 @@ class Mapper:
         wide = width(self.mapping)
         out = np.zeros((X.shape[0], wide), self.points.dtype)
         points = np.asarray(self.points, order=order_for(X))
-        places = len(points) + wide
         with blas_in_one_thread, ExitStack() as stack:
             team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
             for first in range(0, len(out), n_jobs * CHUNK):
                 part = X[first : first + n_jobs * CHUNK]
                 rows = rows_of(part, self.points.dtype)
-                facing = beside(rows, points)
+                centers = Centers(beside(rows, points), self.norms, wide)
 
                 def task(
                     share: tuple[int, int],
                     rows: Any = rows,
-                    facing: Points = facing,
+                    centers: Centers = centers,
                     first: int = first,
                 ) -> None:
                     _express(
                         *(self.mapping, self.kernel, rows, share),
-                        *(facing, self.norms, places, out[first:]),
+                        *(centers, out[first:]),
                     )
 
                 if team is None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from onkel.compiled.functions import jit
 from onkel.engine.dual import target
-from onkel.problem import ascent
+from onkel.problem import dual_steps
 from onkel.problem.losses import Kind, Loss, curvature, slope, value
 from onkel.problem.tasks import judge
 
@@ -32,7 +32,7 @@ def totals(loss: Loss, scores: Any, y: Any, C: Any, dual: Any) -> Any:
             yo = target(y[i], o, outputs)
             lost += C[i] * value(loss, scores[i, o], yo)
             if C[i] > 0.0:
-                surrogate += ascent.share(loss, scores[i, o], yo, dual[o, i], C[i])
+                surrogate += dual_steps.share(loss, scores[i, o], yo, dual[o, i], C[i])
     return lost, surrogate
 
 
@@ -47,7 +47,7 @@ def collect_slopes(
     for k in range(len(rows)):
         i = rows[k]
         step = -weight[i] * slope(loss, scores[k, 0], y[i])
-        out[i] += ascent.moved(loss, y[i], step)
+        out[i] += dual_steps.moved(loss, y[i], step)
 
 
 @jit

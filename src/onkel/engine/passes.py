@@ -1,18 +1,56 @@
 """A pass: block after block, first the kernel values, then the walk."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import choice, jit
-from onkel.engine.block import Workspace, fill, look_ahead
+from onkel.compiled.functions import inner, jit, typedispatch
+from onkel.engine.evaluation import Workspace, block_of, fill
 from onkel.engine.plan import slots_for
-from onkel.model.averages import roomy
-from onkel.model.expansion import Model
-from onkel.model.rows import Rows
+from onkel.model.averages import has_room
+from onkel.model.expansion import Block, Model
+from onkel.model.rows import part
 
-# Learn the rows of a block, one after another; the type of the plan says how. Returns
-# how many could be learnt.
-walk, walks = choice(position=0, merged=False, referring=True)
+
+class Batch(NamedTuple):
+    """Rows to learn, and where their scores go."""
+
+    rows: Any  # one of onkel.model.rows
+    y: Any  # shape (rows,)
+    sample_weight: Any  # shape (rows,)
+    scores: Any  # shape (rows, outputs): the scores before each update
+
+
+class Limits(NamedTuple):
+    """How much at a time, and in all."""
+
+    block_size: int
+    largest_size: int  # slots that the model may come to use
+
+
+@inner
+def part_of(batch: Batch, first: int, last: int) -> Batch:
+    """Return the rows first..last only."""
+    return Batch(
+        part(batch.rows, first, last),
+        batch.y[first:last],
+        batch.sample_weight[first:last],
+        batch.scores[first:last],
+    )
+
+
+@typedispatch(merged=False, referring=True)
+def walk(
+    plan: Any,
+    budget: Any,
+    model: Model,
+    block: Block,
+    batch: Batch,  # the rows of the block
+    draws: Draws,
+) -> Any:
+    """Learn the rows of a block, one after another; return how many could be learnt.
+
+    The type of the plan says how.
+    """
 
 
 @jit
@@ -20,12 +58,8 @@ def learn(
     plan: Any,
     budget: Any,
     model: Model,
-    rows: Rows,
-    y: Any,
-    sample_weight: Any,
-    scores: Any,
-    block_size: int,
-    largest_size: int,
+    batch: Batch,
+    limits: Limits,
     draws: Draws,
     work: Workspace,
     filled: bool,  # whether the kernel values of the first block are in `work`
@@ -36,28 +70,20 @@ def learn(
     learnt, and where the strategy has halted; the caller tells them apart by the room,
     and by the mark of the halt.
     """
-    done = 0
-    while done < len(y):
-        last = min(done + block_size, len(y))
-        slots = slots_for(model.head[0].count, last - done, largest_size)
-        if slots > len(model.diag) or not roomy(model.average, last - done):
+    done, count = 0, len(batch.y)
+    while done < count:
+        last = min(done + limits.block_size, count)
+        rows = last - done
+        slots = slots_for(model.counters[0].count, rows, limits.largest_size)
+        if slots > len(model.diag) or not has_room(model.average, rows):
             return done
+        some = part_of(batch, done, last)
         if not filled:
-            fill(plan.kernel, rows, done, (0, last - done), model, slots, work)
+            fill(plan.kernel, some.rows, (0, rows), model, slots, work)
         filled = False
         work.pending[0] = -1
-        ahead = look_ahead(plan.kernel, rows, done, last, slots, work)
-        done += walk(
-            plan,
-            budget,
-            model,
-            ahead,
-            work.f,
-            y[done:last],
-            sample_weight[done:last],
-            scores[done:last],
-            draws,
-        )
-        if done < last or model.head[0].halted:
+        block = block_of(plan.kernel, some.rows, rows, slots, work)
+        done += walk(plan, budget, model, block, some, draws)
+        if done < last or model.counters[0].halted:
             return done
     return done

@@ -1,12 +1,28 @@
-"""Plan: what a recipe needs, room and reads, and what does not combine."""
+"""Plan: what a gradient system needs to know, and its strategy of the model."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onkel.budget.declaration import declaration
 from onkel.compiled.functions import inner
-from onkel.model.reads import Gram, Later, Nothing
+from onkel.model.center_cache import Gram, Later, Nothing
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
+from onkel.problem.steps import Step
+
+
+class Plan(NamedTuple):
+    """What phase 2 needs to know besides the budget, which selects its code."""
+
+    kernel: Kernel
+    loss: Loss
+    rate: Rate
+    step: Step
+    ball: bool  # project on the ball that is known to hold the minimiser
+    every_row: bool = False  # whether the budget sees rows without an update, too
+
 
 # Kernel values in a cache line, in float32.
 LINE = 16
@@ -23,18 +39,18 @@ def slots_for(size: int, rows: int, largest: int) -> int:
     return (lines | 1) * LINE
 
 
-def declared(budget: Any, ball: bool) -> type:
-    """Say what the model keeps of its centres, as a type of `onkel.model.reads`.
+def cache_of(budget: Any, ball: bool) -> type:
+    """Say what the model keeps of its centres, as a type of `onkel.model.center_cache`.
 
     The ball needs the Gram matrix where coefficients change: the norm does by f(c_j).
     """
     own = declaration(budget)
-    reads = own.reads(budget)
-    if ball and not own.only_grows and reads in (Nothing, Later):
+    cache = own.cache(budget)
+    if ball and not own.only_grows and cache in (Nothing, Later):
         return Gram
-    return reads
+    return cache
 
 
-def looked_up(budget: Any) -> np.ndarray:
+def table_of(budget: Any) -> np.ndarray:
     """Return the table that a strategy reads, which is not part of the model."""
     return declaration(getattr(budget, "maintenance", budget)).table()

@@ -21,15 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
+from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inner, primitive
-from onkel.engine.block import largest_score
-from onkel.engine.passes import walks
+from onkel.compiled.functions import inlined, inner
+from onkel.engine import passes
+from onkel.engine.evaluation import largest_score
+from onkel.engine.passes import Batch
 from onkel.features.dispatch import width
-from onkel.model.distances import face, nearest
-from onkel.model.expansion import LookAhead, Model, Update, foresee, insert
-from onkel.model.ranges import WORK, finite, not_negative
-from onkel.model.rows import between_center, spread_out
+from onkel.model.distances import load_row, nearest
+from onkel.model.expansion import Block, Model, Update, fill_later_rows, insert
+from onkel.model.ranges import WORK, finite, not_negative, within
+from onkel.model.rows import between_center, copy_row
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
@@ -51,7 +53,7 @@ ENTRY = np.dtype(
     ],
     align=True,
 )
-LEDGER = np.dtype(
+COUNTERS = np.dtype(
     [
         ("place", np.int64),  # where the next row goes
         ("length", np.int64),  # rows in memory
@@ -97,9 +99,9 @@ class Change(NamedTuple):
         "entries.down": lambda s: (-1, s.outputs - 1),
         "entries.slot": lambda s: (-1, s.used - 1),
         "entries.known": lambda s: (0, s.used),
-        "ledger.place": lambda s: (0, s.memory - 1),
-        "ledger.length": lambda s: (0, s.memory),
-        "ledger.steps": lambda s: (0, s.period - 1),
+        "counters.place": lambda s: (0, s.memory - 1),
+        "counters.length": lambda s: (0, s.memory),
+        "counters.steps": lambda s: (0, s.period - 1),
     },
 )
 class Memory(NamedTuple):
@@ -117,59 +119,75 @@ class Memory(NamedTuple):
     values: Any  # shape (size or a few more, capacity): features and kernel values
     points: Any  # shape (size, features): the rows
     entries: Any  # shape (size,), of ENTRY
-    ledger: Any  # shape (1,), of LEDGER
+    counters: Any  # shape (1,), of COUNTERS
 
-    def resized(self, model: Model) -> "Memory":
-        """Copy with room for what the model has room for."""
-        outputs, capacity = model.coef.shape
-        size, dtype = len(self.entries), model.coef.dtype
-        new = [np.zeros((outputs, capacity), dtype) for _ in range(3)]
-        olds = self.checkpoint, self.total, self.gradient
-        for array, old in zip(new, olds, strict=True):
-            array[: len(old), : old.shape[1]] = old
-        mark = np.zeros(capacity, np.int32)
-        mark[: width(model.mapping)] = NO_SLOT
-        # Whole tiles: what is beyond the memory is 0.
-        values = np.zeros((-(-size // TILE) * TILE, capacity), dtype)
-        values[: len(self.values), : self.values.shape[1]] = self.values
-        points = np.zeros((size, model.points.shape[1]), dtype)
-        points[:, : self.points.shape[1]] = self.points
-        return self._replace(
-            checkpoint=new[0],
-            total=new[1],
-            gradient=new[2],
-            scores=np.zeros(outputs),
-            some=np.zeros((outputs, TILE), dtype),
-            mark=mark,
-            values=values,
-            points=points,
-        )
 
-    def relabelled(self, matrix: np.ndarray) -> "Memory":
-        """Map the outputs by a matrix (new x old); see `expansion.relabelled`.
+@resized.register
+def _resized(budget: Memory, model: Model) -> Memory:
+    outputs, capacity = model.coef.shape
+    size, dtype = len(budget.entries), model.coef.dtype
+    new = [np.zeros((outputs, capacity), dtype) for _ in range(3)]
+    olds = budget.checkpoint, budget.total, budget.gradient
+    for array, old in zip(new, olds, strict=True):
+        array[: len(old), : old.shape[1]] = old
+    mark = np.zeros(capacity, np.int32)
+    mark[: width(model.mapping)] = NO_SLOT
+    # Whole tiles: what is beyond the memory is 0.
+    values = np.zeros((-(-size // TILE) * TILE, capacity), dtype)
+    values[: len(budget.values), : budget.values.shape[1]] = budget.values
+    points = np.zeros((size, model.points.shape[1]), dtype)
+    points[:, : budget.points.shape[1]] = budget.points
+    return budget._replace(
+        checkpoint=new[0],
+        total=new[1],
+        gradient=new[2],
+        scores=np.zeros(outputs),
+        some=np.zeros((outputs, TILE), dtype),
+        mark=mark,
+        values=values,
+        points=points,
+    )
 
-        Two classes share an output, as its negative and itself, each half: of the
-        gradient with respect to them each has the whole.
-        """
-        matrix = matrix.astype(self.total.dtype)
-        entries, old = self.entries.copy().view(np.recarray), self.entries
-        if matrix.shape[1] == 1:
-            lower, upper = matrix[:, 0].argmin(), matrix[:, 0].argmax()
-            entries.up = np.where(old.y > 0, upper, lower)
-            entries.down = np.where(old.y > 0, lower, upper)
-            entries.slope = old.slope * old.y
-        else:
-            place = matrix.argmax(axis=0)
-            entries.up, entries.down = place[old.up], place[old.down]
-        entries.y = entries.up
-        return self._replace(
-            checkpoint=np.ascontiguousarray(matrix @ self.checkpoint),
-            total=np.ascontiguousarray(matrix @ self.total),
-            gradient=np.ascontiguousarray(np.sign(matrix) @ self.gradient),
-            scores=np.zeros(len(matrix)),
-            some=np.zeros((len(matrix), TILE), matrix.dtype),
-            entries=entries,
-        )
+
+@relabelled.register
+def _relabelled(budget: Memory, matrix: np.ndarray) -> Memory:
+    """Map the outputs by a matrix (new x old); see `expansion.relabelled`.
+
+    Two classes share an output, as its negative and itself, each half: of the
+    gradient with respect to them each has the whole.
+    """
+    matrix = matrix.astype(budget.total.dtype)
+    entries, old = budget.entries.copy().view(np.recarray), budget.entries
+    if matrix.shape[1] == 1:
+        lower, upper = matrix[:, 0].argmin(), matrix[:, 0].argmax()
+        entries.up = np.where(old.y > 0, upper, lower)
+        entries.down = np.where(old.y > 0, lower, upper)
+        entries.slope = old.slope * old.y
+    else:
+        place = matrix.argmax(axis=0)
+        entries.up, entries.down = place[old.up], place[old.down]
+    entries.y = entries.up
+    return budget._replace(
+        checkpoint=np.ascontiguousarray(matrix @ budget.checkpoint),
+        total=np.ascontiguousarray(matrix @ budget.total),
+        gradient=np.ascontiguousarray(np.sign(matrix) @ budget.gradient),
+        scores=np.zeros(len(matrix)),
+        some=np.zeros((len(matrix), TILE), matrix.dtype),
+        entries=entries,
+    )
+
+
+@refuse_nonsense.register
+def _refuse_nonsense(budget: Memory, model: Model) -> None:
+    # Those after the last in use are as they were made.
+    entries = budget.entries[: int(budget.counters[0].length)]
+    outputs, count = len(model.coef), model.counters[0].count
+    if outputs > 1:
+        within("Memory.entries.y", entries.y, 0, outputs - 1)
+        if (entries.y != np.rint(entries.y)).any():
+            raise ValueError("Memory.entries.y is no class")
+    slots = entries.slot[entries.slot != NO_SLOT]
+    within("Memory.entries.slot", slots, width(model.mapping), count - 1)
 
 
 def make(limit: int, radius: float, lazy: bool, size: int) -> Memory:
@@ -177,7 +195,7 @@ def make(limit: int, radius: float, lazy: bool, size: int) -> Memory:
 
     Examples
     --------
-    >>> make(limit=10, radius=0.0, lazy=False, size=100).ledger[0].length.item()
+    >>> make(limit=10, radius=0.0, lazy=False, size=100).counters[0].length.item()
     0
     """
     nothing = np.zeros((0, 0))
@@ -188,7 +206,7 @@ def make(limit: int, radius: float, lazy: bool, size: int) -> Memory:
         *(nothing, nothing, nothing, np.zeros(0), nothing, np.zeros(0, np.int32)),
         *(np.zeros((size, 0)), np.zeros((size, 0))),
         np.zeros(size, ENTRY).view(np.recarray),
-        np.zeros(1, LEDGER).view(np.recarray),
+        np.zeros(1, COUNTERS).view(np.recarray),
     )
 
 
@@ -227,7 +245,7 @@ def _advance_cores(w: Any, total: Any, gradient: Any, shrink: Any, mean: Any) ->
         total[j] += w[j]
 
 
-@primitive
+@inlined
 def _part(slope: float, pair: Any, output: int) -> float:
     """Part of a slope that concerns an output; `pair` has the outputs that move."""
     if output == pair.up:
@@ -235,27 +253,27 @@ def _part(slope: float, pair: Any, output: int) -> float:
     return -slope if output == pair.down else 0.0
 
 
-@primitive
+@inlined
 def _becomes_core(
-    memory: Memory, model: Model, ahead: LookAhead, t: int, slope: float
+    memory: Memory, model: Model, block: Block, t: int, slope: float
 ) -> bool:
     """Ask the oracle."""
-    size = model.head[0].count - width(model.mapping)
+    size = model.counters[0].count - width(model.mapping)
     if size >= memory.limit or (memory.lazy and slope == 0.0):
         return False
     if memory.radius == 0.0 or size == 0:
         return True
-    face(ahead, t)
+    load_row(block, t)
     limit = memory.radius * memory.radius
-    found = nearest(model, ahead, t, memory.mark, False, limit)
+    found = nearest(model, block, t, memory.mark, False, limit)
     # The square of a very small radius is 0, but a point covers its duplicates.
     return not (found.squared < limit or found.squared == 0.0)
 
 
-@primitive
+@inlined
 def _complete(plan: ReducedPlan, memory: Memory, model: Model, i: int) -> None:
     """Compare row i of the memory with the cores that came after it."""
-    size, entry = model.head[0].count, memory.entries[i]
+    size, entry = model.counters[0].count, memory.entries[i]
     for j in range(entry.known, size):
         memory.values[i, j] = between_center(
             plan.kernel, model.points, j, memory.points[i]
@@ -288,8 +306,8 @@ def _add_some(values: Any, slopes: Any, gradient: Any) -> None:
 @inner
 def _refresh(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
     """Take the slopes of all rows in memory at the new checkpoint."""
-    size, start = model.head[0].count, width(model.mapping)
-    length, outputs, some = memory.ledger[0].length, len(f), memory.some
+    size, start = model.counters[0].count, width(model.mapping)
+    length, outputs, some = memory.counters[0].length, len(f), memory.some
     memory.gradient[:] = 0
     for first in range(0, length, TILE):
         values = memory.values[first : first + TILE]
@@ -318,7 +336,7 @@ def _refresh(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
 
 @inner
 def _take_checkpoint(plan: ReducedPlan, memory: Memory, model: Model, f: Any) -> None:
-    size = model.head[0].count
+    size = model.counters[0].count
     for o in range(model.coef.shape[0]):
         for j in range(size):
             mean = memory.total[o, j] / plan.period
@@ -326,30 +344,30 @@ def _take_checkpoint(plan: ReducedPlan, memory: Memory, model: Model, f: Any) ->
             memory.total[o, j] = 0
             if plan.reset:
                 model.coef[o, j] = mean
-    memory.ledger[0].steps = 0
+    memory.counters[0].steps = 0
     _refresh(plan, memory, model, f)
 
 
-@primitive
+@inlined
 def _step(
     plan: ReducedPlan,
     memory: Memory,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     o: int,
     slot: int,
     change: Change,
 ) -> None:
     """Move one output's coefficients; the memory's place for row t has its old row."""
-    size, start = model.head[0].count, width(model.mapping)
-    ledger, number = memory.ledger[0], model.coef.dtype.type
+    size, start = model.counters[0].count, width(model.mapping)
+    kept, number = memory.counters[0], model.coef.dtype.type
     shrink = 1.0 / (1.0 + plan.rate.eta0 * plan.rate.alpha)
     reach = shrink * plan.rate.eta0
     enter, leave = change.enter, change.leave
     own = reach * (enter - change.own)
     w, total, gradient = model.coef[o], memory.total[o], memory.gradient[o]
-    old = memory.entries[ledger.place].slot
+    old = memory.entries[kept.place].slot
     if leave != 0.0 and old != NO_SLOT:
         gradient[old] -= number(leave)
         leave = 0.0
@@ -357,59 +375,56 @@ def _step(
         gradient[slot] += number(enter)
         w[slot] += number(own / shrink)
         enter = own = 0.0
-    mean = number(-reach / ledger.length)
+    mean = number(-reach / kept.length)
     _advance(
         w[:start],
         total[:start],
         gradient[:start],
-        ahead.kernel[t, :start],
-        memory.values[ledger.place, :start],
+        block.kernel[t, :start],
+        memory.values[kept.place, :start],
         (number(enter), number(leave), number(shrink), number(own), mean),
     )
     cores = slice(start, size)
     _advance_cores(w[cores], total[cores], gradient[cores], number(shrink), mean)
 
 
-@primitive
-def _remember(memory: Memory, model: Model, ahead: LookAhead, t: int) -> None:
+@inlined
+def _remember(memory: Memory, model: Model, block: Block, t: int) -> None:
     """Put the values of row t in the memory, and the row if cores may yet come."""
-    size, ledger = model.head[0].count, memory.ledger[0]
-    place = ledger.place
+    size, own = model.counters[0].count, memory.counters[0]
+    place = own.place
     memory.entries[place].known = size
-    values, kept = ahead.kernel[t, :size], memory.values[place, :size]
+    values, kept = block.kernel[t, :size], memory.values[place, :size]
     for j in range(size):
         kept[j] = values[j]
     if size - width(model.mapping) < memory.limit:
-        spread_out(ahead.rows, t, memory.points[place])
-    ledger.place = place + 1 if place + 1 < len(memory.entries) else 0
+        copy_row(block.rows, t, memory.points[place])
+    own.place = place + 1 if place + 1 < len(memory.entries) else 0
 
 
-@walks(ReducedPlan)
+@passes.walk.register(ReducedPlan)
 def walk(
     plan: ReducedPlan,
     memory: Memory,
     model: Model,
-    ahead: LookAhead,
-    f: Any,  # shape (outputs,): scores of the present row
-    y: Any,  # shape (rows,)
-    sample_weight: Any,  # shape (rows,)
-    scores: Any,  # shape (rows, outputs): the scores before each update
+    block: Block,
+    batch: Batch,
     draws: Draws,
 ) -> int:
     """Learn the rows of a block; return how many could be learnt.
 
     It stops before a row whose score or slope is close to infinite.
     """
-    y, sample_weight = borrowed(y), borrowed(sample_weight)
-    f, scores = borrowed(f), borrowed(scores)
-    head, ledger = model.head[0], memory.ledger[0]
+    y, sample_weight = batch.y, batch.sample_weight
+    f, scores = block.f, batch.scores
+    counters, own = model.counters[0], memory.counters[0]
     outputs, then = model.coef.shape[0], memory.scores
     limit = largest_score(model.coef)
     longest = limit / max(plan.rate.eta0, 1.0)
     for t in range(len(y)):
-        small = ahead.diag[t] < limit
+        small = block.diag[t] < limit
         for o in range(outputs):
-            values = ahead.kernel[t, : head.count]
+            values = block.kernel[t, : counters.count]
             f[o], then[o] = _two_scores(model.coef[o], memory.checkpoint[o], values)
             scores[t, o] = f[o]
             small &= abs(f[o]) < limit and abs(then[o]) < limit
@@ -418,28 +433,28 @@ def walk(
         slope_u = at_u.slope * sample_weight[t]
         if not (small and abs(slope_w) < longest and abs(slope_u) < longest):
             return t
-        head.t += 1
-        head.mistakes += at_w.mistake
-        head.updates += slope_w != 0.0
+        counters.t += 1
+        counters.mistakes += at_w.mistake
+        counters.updates += slope_w != 0.0
         slot = NO_SLOT
-        if _becomes_core(memory, model, ahead, t, slope_w):
-            slot = head.count
-            insert(model, ahead, t, Update(0, -1, 0.0))
-            foresee(model, ahead, t)
-        entry = memory.entries[ledger.place]
-        full = ledger.length == len(memory.entries)
-        ledger.length += not full
+        if _becomes_core(memory, model, block, t, slope_w):
+            slot = counters.count
+            insert(model, block, t, Update(0, -1, 0.0))
+            fill_later_rows(model, block, t)
+        entry = memory.entries[own.place]
+        full = own.length == len(memory.entries)
+        own.length += not full
         for o in range(outputs):
             change = Change(
                 _part(slope_u, at_u, o),
                 _part(entry.slope, entry, o) if full else 0.0,
                 _part(slope_w, at_w, o),
             )
-            _step(plan, memory, model, ahead, t, o, slot, change)
+            _step(plan, memory, model, block, t, o, slot, change)
         entry.y, entry.weight, entry.slope = y[t], sample_weight[t], slope_u
         entry.up, entry.down, entry.slot = at_u.up, at_u.down, slot
-        _remember(memory, model, ahead, t)
-        ledger.steps += 1
-        if ledger.steps == plan.period:
+        _remember(memory, model, block, t)
+        own.steps += 1
+        if own.steps == plan.period:
             _take_checkpoint(plan, memory, model, f)
     return len(y)

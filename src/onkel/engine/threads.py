@@ -13,17 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401, loads the BLAS that is to be found
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.compiled.draws import Draws
-from onkel.engine import block, passes
-from onkel.engine.block import Workspace
+from onkel.engine import evaluation, passes
+from onkel.engine.evaluation import Workspace
+from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import slots_for
-from onkel.model.averages import roomy
+from onkel.model.averages import has_room
 from onkel.model.expansion import Model
-from onkel.model.rows import part
 
 # Kernel values times features of a row below which a second thread costs more than it
 # saves: waking it takes longer than half a block.
@@ -123,44 +122,30 @@ class Team:
         plan: Any,
         budget: Any,
         model: Model,
-        rows: Any,
-        y: np.ndarray,
-        sample_weight: np.ndarray,
-        scores: np.ndarray,
-        block_size: int,
-        largest_size: int,
+        batch: Batch,
+        limits: Limits,
         draws: Draws,
         work: Workspace,
         filled: bool,  # never: that is the team's work
     ) -> int:
         """Do what `passes.learn` does."""
-        done = 0
-        while done < len(y):
-            last = min(done + block_size, len(y))
-            slots = slots_for(int(model.head[0].count), last - done, largest_size)
-            if slots > len(model.diag) or not roomy(model.average, last - done):
+        done, count = 0, len(batch.y)
+        while done < count:
+            last = min(done + limits.block_size, count)
+            rows = last - done
+            size = int(model.counters[0].count)
+            slots = slots_for(size, rows, limits.largest_size)
+            if slots > len(model.diag) or not has_room(model.average, rows):
                 return done
+            some = part_of(batch, done, last)
 
             def task(
-                share: tuple[int, int], first: int = done, slots: int = slots
+                share: tuple[int, int], some: Batch = some, slots: int = slots
             ) -> None:
-                block.fill(plan.kernel, rows, first, share, model, slots, work)
+                evaluation.fill(plan.kernel, some.rows, share, model, slots, work)
 
-            self.share(last - done, task)
-            done += passes.learn(
-                plan,
-                budget,
-                model,
-                part(rows, done, last),
-                y[done:last],
-                sample_weight[done:last],
-                scores[done:last],
-                block_size,
-                largest_size,
-                draws,
-                work,
-                True,
-            )
-            if done < last or model.head[0].halted:
+            self.share(rows, task)
+            done += passes.learn(plan, budget, model, some, limits, draws, work, True)
+            if done < last or model.counters[0].halted:
                 return done
         return done

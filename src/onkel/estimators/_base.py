@@ -4,13 +4,13 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError
-from onkel.engine.online import Plan
+from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError, Shape
+from onkel.engine.plan import Plan
 from onkel.engine.threads import Team
 from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._monitor import Monitor
@@ -62,12 +62,19 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     """Base of all systems: a recipe, and the learner that follows it."""
 
     _learner: Learner
+    # Names of a system's variants, where it has several, and the parameters of each.
+    _variants: ClassVar[dict[str, dict[str, Any]]] = {}
     # The first rows of a stream, while they are few; see `_beginning`.
     _beginning: Reservoir | None = None
 
     @abstractmethod
     def _recipe(self, n_rows: int | None) -> Recipe:
         """Combine the nouns; `n_rows` is None in a stream."""
+
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        """Parameters for a stream of so many rows, which no default could know."""
+        return {}
 
     def _loss(self) -> Loss:
         """Loss of the parameters; a group has it, which comes before this class."""
@@ -112,17 +119,17 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
     @property
     def t_(self) -> int:
         """Rows seen, over all passes."""
-        return int(self._fitted().head.t)
+        return int(self._fitted().counters.t)
 
     @property
     def n_updates_(self) -> int:
         """Rows that proposed a change of the model."""
-        return int(self._fitted().head.updates)
+        return int(self._fitted().counters.updates)
 
     @property
     def n_maintenance_(self) -> int:
         """Times that the budget made a centre leave."""
-        return int(self._fitted().head.maintenance)
+        return int(self._fitted().counters.maintenance)
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -173,9 +180,7 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         learner = Learner(
             self._plan(kernel, recipe),
             recipe.budget,
-            outputs,
-            X.shape[1],
-            X.dtype,
+            Shape(outputs, X.shape[1], X.dtype),
             draws,
             recipe.window,
             mapping,
@@ -209,10 +214,8 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         self._look_at(X)
         recipe = self._recipe(1)
         plan, rng = self._plan(self._kernel(X), recipe), np.random.default_rng(0)
-        return Learner(
-            *(plan, recipe.budget, outputs, features, dtype),
-            *(rng, recipe.window, mapping),
-        )
+        shape = Shape(outputs, features, dtype)
+        return Learner(plan, recipe.budget, shape, rng, recipe.window, mapping)
 
     def _blank_mapping(self, features: int) -> Any:
         """Explicit features before anything was drawn."""
@@ -265,14 +268,14 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
 
     def _refuse_infinity(self, learner: Learner) -> None:
         """Refuse what was learnt if it is not finite: it would never be again."""
-        model, head = learner.model, learner.head
+        model, counters = learner.model, learner.counters
         states = (model.coef,), model.average, learner.budget
         # The norm is kept for the ball only; without one it may well overflow.
-        norm2 = head.norm2 if learner.plan.ball else 0.0
+        norm2 = counters.norm2 if learner.plan.ball else 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite([head.factor, head.largest, norm2]).all() and all(
-                is_finite(state, len(model.coef)) for state in states
-            )
+            finite = np.isfinite(
+                [counters.factor, counters.largest, norm2]
+            ).all() and all(is_finite(state, len(model.coef)) for state in states)
             finite = finite and learner.is_bounded
         if not finite:
             raise ValueError(

@@ -130,7 +130,7 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
     @property
     def n_mistakes_(self) -> int:
         """Rows whose label was not predicted before they were learnt."""
-        return int(self._fitted().head.mistakes)
+        return int(self._fitted().counters.mistakes)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: shape (n_samples,) for two classes, else (n_samples, n_classes).

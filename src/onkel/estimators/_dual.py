@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onkel.engine import dual
-from onkel.engine.learner import CHUNK, Learner
+from onkel.engine.learner import CHUNK, Learner, Shape
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._parameters import (
@@ -82,10 +82,8 @@ class DualEstimator(KernelEstimator):
         kernel, loss = learner.plan.kernel, learner.plan.loss
         plan = dual.make(kernel, loss, rates.constant(), NONE, NONE, outputs)
         window = None if self.average is None else Window()
-        return Learner(
-            *(_forgetful(plan), learner.budget, outputs, features, dtype),
-            *(learner.rng, window),
-        )
+        shape = Shape(outputs, features, dtype)
+        return Learner(_forgetful(plan), learner.budget, shape, learner.rng, window)
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         """Begin anew and make at most max_iter epochs."""
@@ -98,17 +96,16 @@ class DualEstimator(KernelEstimator):
         # Last, because it may draw from the user's generator.
         order_rng, draws, _ = self._seeds()
         window = None if self.average is None else Window()
-        learner = Learner(
-            plan, recipe.budget, outputs, X.shape[1], X.dtype, draws, window
-        )
+        shape = Shape(outputs, X.shape[1], X.dtype)
+        learner = Learner(plan, recipe.budget, shape, draws, window)
         order = Order(self.selection, plan.preference, order_rng)
         monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
         progress = Progress(self, learner, passes=self.max_iter, rows=n)
-        ledger, before = plan.ledger[0], math.nan
+        totals, before = plan.totals[0], math.nan
         with progress:
             for epoch in range(self.max_iter):
                 visits = order.epoch()
-                ledger.surrogate = ledger.gain = 0.0
+                totals.surrogate = totals.gain = 0.0
                 # A longer mean would be merged too often: see the note in bsca.py.
                 averaged = len(visits) if self.budget is None else self.budget
                 late = max(len(visits) - averaged, 0)
@@ -122,9 +119,9 @@ class DualEstimator(KernelEstimator):
                     monitor.record(plan.dual)
                 stopped = progress.end_pass()
                 if epoch == 0:
-                    ledger.mean_gain = ledger.gain / n
-                    ledger.adapting = self.selection == "acf"
-                now = ledger.surrogate / max(len(visits), 1)
+                    totals.mean_gain = totals.gain / n
+                    totals.adapting = self.selection == "acf"
+                now = totals.surrogate / max(len(visits), 1)
                 if stopped or abs(now - before) < self.tol * abs(now):
                     break
                 before = now

@@ -221,6 +221,14 @@ class Pegasos(Regularised):
     def _rate(self) -> Rate:
         return rates.pegasos(self.alpha, self.t0)
 
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        # alpha = 1/(n C) with the C = 1 of a support vector machine. The first steps of
+        # 1/(alpha t) are n long. Mistakes do not mind the scale of a score; squared
+        # errors do, so in regression steps begin at 1.
+        tame = {"t0": float(rows)} if is_regression else {}
+        return {"alpha": 1 / rows, **tame}
+
 
 @group
 class Ball(Pegasos):

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
-from onkel.budget.inherit import Inherit
+from onkel.budget.project_all import ProjectAll
 from onkel.budget.remove import Remove
-from onkel.engine.learner import CHUNK, Learner
+from onkel.engine.learner import CHUNK, Learner, Shape
 from onkel.engine.mixture import mix
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
@@ -38,9 +38,9 @@ from onkel.problem.kernels import Kernel
 from onkel.refit import machine
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.extent import Extent
+from onkel.refit.fitter import Machine
 from onkel.refit.held_out import Task
-from onkel.refit.machine import Wish
-from onkel.refit.maker import Machine
+from onkel.refit.machine import Request
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.values import weighed
 
@@ -222,7 +222,7 @@ class KernelMachine(Blockwise, KernelEstimator):
                 *(X, y, weight, outputs, order, budget, stages.tell, deadline)
             )
         self._learner = self._fixed(found, X, outputs, draws)
-        self._learner.head.t = len(y)
+        self._learner.counters.t = len(y)
         self._warn_of_overlooked(found)
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)
@@ -241,8 +241,8 @@ class KernelMachine(Blockwise, KernelEstimator):
             self._scaled_to_single(X[few]),
             self._task(y[few], weight[few], outputs),
         )
-        wish, rng = Wish(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
-        machine.fit(self._find, rows, task, wish, 1.0, rng)
+        request, rng = Request(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
+        machine.fit(self._find, rows, task, request, 1.0, rng)
 
     def _say_what_was_left_out(self, deadline: Deadline) -> None:
         if not deadline.left_out:
@@ -291,7 +291,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         """Fit a machine to the rows, and take note of what it says of itself."""
         task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
         task = self._judged(task)
-        wish = Wish(
+        request = Request(
             budget,
             None if self.gamma == "auto" else float(self.gamma),
             None if self.C == "auto" else float(self.C),
@@ -299,7 +299,7 @@ class KernelMachine(Blockwise, KernelEstimator):
             self.adapt,
         )
         found = machine.fit(
-            *(self._find, self._scaled_to_single(X), task, wish),
+            *(self._find, self._scaled_to_single(X), task, request),
             *(self._start, rng, tell, deadline),
         )
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.stated
@@ -321,7 +321,7 @@ class KernelMachine(Blockwise, KernelEstimator):
             self._online_loss(),
             rates.constant(),
             steps.passive_aggressive(LONGEST_STEP),
-            Inherit(self._quick_size()),
+            ProjectAll(self._quick_size()),
         )
 
     def _in_a_stream(self) -> int:
@@ -339,7 +339,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         size = 1 if found is None else len(found.points)
         plan = self._plan(self._kernel(X), self._recipe(None))
         budget = Bernoulli(size, math.inf, UNLIMITED, Remove())
-        learner = Learner(plan, budget, outputs, X.shape[1], X.dtype, draws)
+        learner = Learner(plan, budget, Shape(outputs, X.shape[1], X.dtype), draws)
         if found is not None:
             learner.adopt(found.points, found.coef)
             self._refuse_infinity(learner)
@@ -351,11 +351,11 @@ class KernelMachine(Blockwise, KernelEstimator):
         self._check_parameters()
         self.gamma_ = self._start = float(self.gamma)
         X = np.zeros((1, features), dtype)
-        if isinstance(like.budget, Inherit):
+        if isinstance(like.budget, ProjectAll):
             return self._quick_learner(1.0, X, outputs)
         learner = self._fixed(None, X, outputs, np.random.default_rng(0))
         # It never learns: it may have what was found, and no more.
-        size = max(int(like.head.count), 1)
+        size = max(int(like.counters.count), 1)
         learner.budget = learner.budget._replace(limit=size)
         return learner
 
@@ -366,7 +366,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         kernel = kernels.make("rbf", gamma * self._start, 1, 0.0)
         recipe = self._recipe(None)
         plan, rng = self._plan(kernel, recipe), np.random.default_rng(0)
-        return Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, rng)
+        return Learner(plan, recipe.budget, Shape(outputs, X.shape[1], X.dtype), rng)
 
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None
@@ -395,7 +395,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         first: int = 0,
     ) -> Iterator[np.ndarray]:
         weight = np.ones(len(y)) if weight is None else weight
-        if self._learner.head.t == 0:
+        if self._learner.counters.t == 0:
             self._scale_targets(y)
         for start, stop in self._until_refits(len(y)):
             part = slice(start, stop)
@@ -411,12 +411,12 @@ class KernelMachine(Blockwise, KernelEstimator):
         """Cut rows where a re-fit is due, and make it."""
         start = 0
         while start < rows:
-            due = max(self._next_refit - int(self._learner.head.t), 1)
+            due = max(self._next_refit - int(self._learner.counters.t), 1)
             stop = min(rows, start + due)
             yield start, stop
-            if self._learner.head.t >= self._next_refit:
+            if self._learner.counters.t >= self._next_refit:
                 self._refit_recent()
-                self._next_refit = math.ceil(GROWTH * self._learner.head.t)
+                self._next_refit = math.ceil(GROWTH * self._learner.counters.t)
             start = stop
 
     @abstractmethod
@@ -442,9 +442,9 @@ class KernelMachine(Blockwise, KernelEstimator):
         self.mixture_ = self.mixture_.copy()
         mixed = self._mixed(scores, self.mixture_, task.y)
         wrong = self._count_mistakes(mixed, task.y)
-        head, quick = self._learner.head, self._quick.head
-        head.mistakes += wrong
-        head.updates, head.maintenance = quick.updates, quick.maintenance
+        counters, quick = self._learner.counters, self._quick.counters
+        counters.mistakes += wrong
+        counters.updates, counters.maintenance = quick.updates, quick.maintenance
         self._take(X, self._index(y), weight)
         return self._answers(mixed.astype(self._dtype))
 
@@ -484,7 +484,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         if before is not None:
             self.scaler_ = self._extent.scaler(before)
         self._guess(X)
-        if learner.head.t <= self.memory_size:
+        if learner.counters.t <= self.memory_size:
             self._scale_targets(y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
@@ -493,8 +493,8 @@ class KernelMachine(Blockwise, KernelEstimator):
             self.mixture_ = self._first_weights()
         self._learner = self._fixed(found, X, outputs, learner.rng)
         for name in COUNTERS:
-            setattr(self._learner.head, name, getattr(learner.head, name))
-        if learner.head.t <= self.memory_size:
+            setattr(self._learner.counters, name, getattr(learner.counters, name))
+        if learner.counters.t <= self.memory_size:
             self._replay(X, targets, weight)
         else:
             self._carry_over(before, X)
@@ -505,17 +505,11 @@ class KernelMachine(Blockwise, KernelEstimator):
         if quick is None or before is None:
             return
         points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
-        moved = Learner(
-            quick.plan,
-            quick.budget,
-            len(quick.model.coef),
-            points.shape[1],
-            X.dtype,
-            quick.rng,
-        )
+        shape = Shape(len(quick.model.coef), points.shape[1], X.dtype)
+        moved = Learner(quick.plan, quick.budget, shape, quick.rng)
         moved.adopt(points, quick.coef)
         for name in COUNTERS:
-            setattr(moved.head, name, getattr(quick.head, name))
+            setattr(moved.counters, name, getattr(quick.counters, name))
         self._quick = moved
 
     def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from onkel.engine.block import largest_score
-from onkel.engine.learner import gram_of, norms_of
+from onkel.engine.evaluation import gram_of, largest_score, norms_of
 from onkel.engine.mapper import Mapper
 from onkel.estimators._entries import narrow
 from onkel.estimators._groups import AnyKernel, Budgeted

@@ -17,6 +17,8 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from onkel.estimators._registry import register
+
 C = TypeVar("C", bound=type)
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -132,7 +134,10 @@ def _names(cls: type) -> list[str]:
     kw_only_default=True, eq_default=False, field_specifiers=(parameter,)
 )
 def system(cls: C) -> C:
-    """Decorate a system: a constructor, ranges and documentation of all parameters."""
+    """Decorate a system: a constructor, ranges and texts of all parameters, a place.
+
+    The place is in the registry, where races, model files and checks look.
+    """
     group(cls)
     names = _names(cls)
     allowed = {name: _said(cls, name, "allowed") for name in names}
@@ -149,4 +154,5 @@ def system(cls: C) -> C:
             setattr(cls, name, Plain(name, kind))
     summary, _, rest = inspect.cleandoc(cls.__doc__ or "").partition("\n")
     cls.__doc__ = "\n".join([summary, *lines, rest])
+    register(cls)
     return cls

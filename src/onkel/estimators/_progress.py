@@ -54,11 +54,12 @@ class Progress:
         """Announce that a pass is over; returns whether a callback wants to stop."""
         self.done += 1
         if self.estimator.verbose:
-            head = self.learner.head
+            counters = self.learner.counters
             seconds = time.perf_counter() - self.started
             print(
                 f"{type(self.estimator).__name__}: pass {self.done}/{self.passes}, "
-                f"{head.t:,} rows, {head.count:,} centres, {head.updates:,} updates, "
+                f"{counters.t:,} rows, {counters.count:,} centres, "
+                f"{counters.updates:,} updates, "
                 f"{seconds:.1f} s"
             )
         if not self.watched:

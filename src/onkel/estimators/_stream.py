@@ -73,10 +73,10 @@ class StreamEstimator(KernelEstimator):
         self._beginning = beginning
         if is_due and len(beginning) > 1:
             # Which were not predicted before they were learnt is known already.
-            mistakes, (X, y, weight) = self._learner.head.mistakes, beginning.rows()
+            mistakes, (X, y, weight) = self._learner.counters.mistakes, beginning.rows()
             self._begin(X, y)
             self._learn_rows(X, y, weight, None, first=first - len(y))
-            self._learner.head.mistakes = mistakes
+            self._learner.counters.mistakes = mistakes
         if len(beginning) >= self._longest_beginning:
             self._forget_beginning()
 

@@ -101,12 +101,12 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
     @property
     def n_cores_(self) -> int:
         """Centres that cover a cell; the others were kept because of approx_beta."""
-        return int(self._fitted().budget.ledger[0].cores)
+        return int(self._fitted().budget.counters[0].cores)
 
     @property
     def n_absorbed_(self) -> int:
         """Updates that went to the nearest core because there were max_core of them."""
-        return int(self._fitted().budget.ledger[0].absorbed)
+        return int(self._fitted().budget.counters[0].absorbed)
 
     @property
     def coverage_gap_(self) -> float:

@@ -55,6 +55,11 @@ class BOGD(
 ):
     """What classifier and regressor share."""
 
+    _variants = {
+        "BOGD": {"sampling": "uniform"},
+        "BOGD++": {"sampling": "weighted"},
+    }
+
     # A single centre leaves no survivor to carry its expectation.
     budget: int = parameter(FROM_TWO, default=500)
     sampling: str = parameter(

@@ -26,9 +26,9 @@ centres represent already on them instead of storing it (see `onkel.model.invers
 from typing import Any
 
 from onkel.budget.grow import Grow
-from onkel.budget.inherit import Inherit
-from onkel.budget.share import Share
-from onkel.budget.substitute import Substitute
+from onkel.budget.project_all import ProjectAll
+from onkel.budget.project_newest import ProjectNewest
+from onkel.budget.project_pair import ProjectPair
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import WeightedClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes, Tube
@@ -44,12 +44,14 @@ from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem import losses, rates, steps
 from onkel.problem.losses import Loss
 
-STRATEGIES = {"s": Substitute, "nn": Share, "p": Inherit}
+STRATEGIES = {"s": ProjectNewest, "nn": ProjectPair, "p": ProjectAll}
 
 
 @group
 class BPA(Budgeted, AnyKernel, Passes, KernelEstimator):
     """What classifier and regressor share."""
+
+    _variants = {f"BPA-{name.upper()}": {"variant": name} for name in STRATEGIES}
 
     variant: str = parameter(
         one_of(STRATEGIES),

@@ -9,7 +9,7 @@ for a row i, with the model f~ on a budget in the place of f:
     a_i <- a_i + delta,    w~ <- w~ + y_i delta phi(x_i),    maintain if over budget
 
 Maintenance changes w~ only; the a_i just keep the steps in the box. Other losses have
-steps of the same kind (see `onkel.problem.ascent`): squared_hinge, and for regression
+steps of the same kind (see `problem.dual_steps`): squared_hinge, and for regression
 epsilon_insensitive (support vector regression) and squared_error (kernel ridge).
 
 | symbol | here |
@@ -61,7 +61,7 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import BatchRegressor
-from onkel.problem import ascent, losses, rates, steps
+from onkel.problem import dual_steps, losses, rates, steps
 from onkel.problem.losses import Loss
 
 
@@ -102,7 +102,7 @@ class BSCAClassifier(BSCA, BatchClassifier):
     """
 
     loss: str = parameter(
-        one_of(ascent.MARGIN), default="hinge", text="Name of the loss."
+        one_of(dual_steps.MARGIN), default="hinge", text="Name of the loss."
     )
 
     def _loss(self) -> Loss:
@@ -126,7 +126,7 @@ class BSCARegressor(BSCA, Tube, BatchRegressor):
     """
 
     loss: str = parameter(
-        one_of(ascent.RESIDUAL),
+        one_of(dual_steps.RESIDUAL),
         default="epsilon_insensitive",
         text="Name of the loss.",
     )

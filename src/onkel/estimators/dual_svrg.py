@@ -113,6 +113,11 @@ class DualSVRG(Budgeted, Regularised, Passes, Covering, Featured):
         text="Step size; None for 1/(76 M), M being the smoothness of the loss.",
     )
 
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        # The step of other systems with a constant rate; the theory's is tiny.
+        return {"alpha": 1 / rows, "eta0": 0.5}
+
     def _look_at(self, X: Any) -> None:
         self.coverage_radius_ = 0.0
         if self.oracle == "coverage":

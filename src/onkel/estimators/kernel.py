@@ -47,8 +47,8 @@ from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.problem import losses
 from onkel.problem.losses import Loss
 from onkel.refit.calibration import log_odds
+from onkel.refit.fitter import Machine
 from onkel.refit.held_out import Task
-from onkel.refit.maker import Machine
 from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, error, error_of
 
 # Rows that a re-fit needs, of two classes each.

@@ -35,7 +35,7 @@ from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
 from onkel.budget.grow import Grow
-from onkel.engine.learner import Learner
+from onkel.engine.learner import Learner, Shape
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._groups import AnyKernel, Talkative, Tube
@@ -103,7 +103,8 @@ class LLSVM(Landmarks, AnyKernel, Talkative, KernelEstimator):
             weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
         solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
         weights = np.atleast_2d(solver.coef_)
-        learner = Learner(plan, recipe.budget, outputs, X.shape[1], X.dtype, draws)
+        shape = Shape(outputs, X.shape[1], X.dtype)
+        learner = Learner(plan, recipe.budget, shape, draws)
         learner.adopt(mapper.points, weights @ mapper.mapping.matrix.T)
         learner.skip(len(y))
         self._keep(learner, int(np.max(solver.n_iter_)), None)

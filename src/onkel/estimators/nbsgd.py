@@ -74,6 +74,12 @@ class NBSGD(BudgetedSGD):
         text="Size beyond which maintenance is certain; None for no such size.",
     )
 
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        # Which fit would choose by itself; a stream has to be told.
+        rate = {"maintenance_rate": DEFAULT_FRACTION * rows}
+        return super()._suited(rows, is_regression) | rate
+
     def _budget(self, n_rows: int | None) -> Bernoulli:
         rate, fraction = self.maintenance_rate, self.maintenance_fraction
         if rate is not None and fraction is not None:

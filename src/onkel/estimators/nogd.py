@@ -37,6 +37,7 @@ import numpy as np
 
 from onkel.budget import landmarks
 from onkel.engine.learner import Learner
+from onkel.engine.switch import linear_in
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
@@ -97,7 +98,8 @@ class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, KernelEstimator):
                 raise ValueError(
                     f"{rank} features of {count} landmarks are not its own"
                 )
-            learner.become_linear(np.zeros((count, rank), dtype))
+            matrix = np.zeros((count, rank), dtype)
+            learner.go_on_with(linear_in(learner.model, matrix))
         return learner
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:

@@ -28,7 +28,7 @@ steps of eta0 sign(y - f); from the LSOKL toolbox, not from a paper.
 from typing import Any
 
 from onkel.budget.declaration import UNLIMITED
-from onkel.budget.represent import Represent
+from onkel.budget.project_if_close import ProjectIfClose
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
@@ -49,6 +49,8 @@ from onkel.problem.losses import Loss
 class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
     """What classifier and regressor share."""
 
+    _variants = {"Projectron": {}, "Projectron++": {"aggressive": True}}
+
     projection_threshold: float = parameter(
         NOT_NEGATIVE,
         default=0.1,
@@ -57,7 +59,7 @@ class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
     )
     budget: Any = parameter(FROM_ONE, None, default=500)
 
-    def _represent(self, aggressive: bool = False) -> Represent:
+    def _represent(self, aggressive: bool = False) -> ProjectIfClose:
         """Strategy that the parameters describe."""
         if self.projection_threshold >= 1.0 and self.kernel in ("rbf", "laplacian"):
             raise ValueError(
@@ -66,7 +68,7 @@ class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
                 f"{self.projection_threshold}"
             )
         limit = UNLIMITED if self.budget is None else self.budget
-        return Represent(limit, float(self.projection_threshold), aggressive)
+        return ProjectIfClose(limit, float(self.projection_threshold), aggressive)
 
     def _recipe(self, n_rows: int | None) -> Recipe:
         return Recipe(self._loss(), self._rate(), steps.gradient(), self._represent())
@@ -97,7 +99,7 @@ class ProjectronClassifier(Projectron, Mistakes, OnlineClassifier):
         # The hinge proposes rows with a small margin too; the budget tells them apart.
         return losses.make("hinge") if self.aggressive else super()._loss()
 
-    def _represent(self, aggressive: bool = False) -> Represent:
+    def _represent(self, aggressive: bool = False) -> ProjectIfClose:
         return super()._represent(self.aggressive)
 
 

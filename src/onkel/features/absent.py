@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from onkel.features.dispatch import widths
+from onkel.features.dispatch import room, width
 
 
 class Absent(NamedTuple):
@@ -11,6 +11,11 @@ class Absent(NamedTuple):
     nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
-@widths(Absent)
+@width.register(Absent)
 def _none(features: Absent) -> int:
+    return 0
+
+
+@room.register(Absent)
+def _room(mapping: Absent, slots: int) -> int:
     return 0

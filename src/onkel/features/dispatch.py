@@ -1,14 +1,30 @@
-"""The questions a feature map answers; its type finds the answer.
+"""The questions a feature map answers; its type finds the answer."""
 
-width(features)     how many features
-express(features, kernel, rows, first, last, points, norms, own, room, out)
-                    the features of the rows first..last, into the first columns of out
+from typing import Any
 
-`points` and `norms` are those of the model's slots, `own` the norms of the rows, `room`
-is memory to work in (`Learner._places` says how much).
-"""
+from onkel.compiled.functions import typedispatch
+from onkel.model.rows import Centers
+from onkel.problem.kernels import Kernel
 
-from onkel.compiled.functions import choice
 
-width, widths = choice(position=0)
-express, expresses = choice(position=0)
+@typedispatch()
+def width(mapping: Any) -> Any:
+    """Return the number of features."""
+
+
+@typedispatch()
+def room(mapping: Any, slots: int) -> Any:
+    """Return how many numbers `express` needs room for, a row."""
+
+
+@typedispatch()
+def express(
+    mapping: Any,
+    kernel: Kernel,
+    rows: Any,
+    centers: Centers,  # of the model; its first slots belong to the features
+    own: Any,  # shape (rows,): norms of the rows
+    room: Any,  # memory to work in
+    out: Any,  # shape (rows, slots)
+) -> None:
+    """Write the features of the rows into the first columns of out."""

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.trigonometry import circle
-from onkel.features.dispatch import expresses, widths
-from onkel.model.rows import compare
+from onkel.features.dispatch import express, room, width
+from onkel.model.rows import Centers, compare
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 
@@ -72,27 +72,29 @@ def _directions(inputs: int, rng: np.random.Generator) -> np.ndarray:
     return q * np.where(np.diag(r) < 0.0, -1.0, 1.0)
 
 
-@widths(Fourier)
+@width.register(Fourier)
 def _width(features: Fourier) -> int:
     return features.size
 
 
-@expresses(Fourier)
+@room.register(Fourier)
+def _room(mapping: Fourier, slots: int) -> int:
+    return slots
+
+
+@express.register(Fourier)
 def _express(
     features: Fourier,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    half = features.size // 2
-    angles = room[: (last - first) * half].reshape(last - first, half)
-    compare(LINEAR, rows, first, last, points, norms, 0, angles)
+    count, half = len(out), features.size // 2
+    angles = room[: count * half].reshape(count, half)
+    compare(LINEAR, rows, centers.points, centers.norms, 0, angles)
     scale = out.dtype.type(1.0 / math.sqrt(half))
-    for t in range(last - first):
+    for t in range(count):
         circle(angles[t], scale, out[t, :half], out[t, half : 2 * half])

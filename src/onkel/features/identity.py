@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from onkel.features.dispatch import expresses, widths
-from onkel.model.rows import spread_out
+from onkel.features.dispatch import express, room, width
+from onkel.model.rows import Centers, copy_row
 from onkel.problem.kernels import Kernel
 
 
@@ -13,23 +13,25 @@ class Identity(NamedTuple):
     size: int
 
 
-@widths(Identity)
+@width.register(Identity)
 def _width(features: Identity) -> int:
     return features.size
 
 
-@expresses(Identity)
+@room.register(Identity)
+def _room(mapping: Identity, slots: int) -> int:
+    return slots
+
+
+@express.register(Identity)
 def _express(
     features: Identity,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    for t in range(first, last):
-        spread_out(rows, t, out[t - first, : features.size])
+    for t in range(len(out)):
+        copy_row(rows, t, out[t, : features.size])

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from onkel.features.dispatch import expresses, widths
-from onkel.model.rows import compare, copy
+from onkel.features.dispatch import express, room, width
+from onkel.model.rows import Centers, compare, copy
 from onkel.problem.kernels import Kernel, Kind, transform
 
 # Share of the largest eigenvalue below which one is rounding, and the largest share
@@ -85,30 +85,32 @@ def factor(gram: np.ndarray, rank: int, share: float = SMALLEST_SHARE) -> Factor
     )
 
 
-@widths(Nystrom)
+@width.register(Nystrom)
 def _width(features: Nystrom) -> int:
     return features.matrix.shape[1]
 
 
-@expresses(Nystrom)
+@room.register(Nystrom)
+def _room(mapping: Nystrom, slots: int) -> int:
+    return sum(mapping.matrix.shape)
+
+
+@express.register(Nystrom)
 def _express(
     features: Nystrom,
     kernel: Kernel,
     rows: Any,
-    first: int,
-    last: int,
-    points: Any,
-    norms: Any,
+    centers: Centers,
     own: Any,
     room: Any,
     out: Any,
 ) -> None:
-    count = last - first
+    count = len(out)
     landmarks, rank = features.matrix.shape
     known = room[: count * landmarks].reshape(count, landmarks)
-    compare(kernel, rows, first, last, points, norms, 0, known)
+    compare(kernel, rows, centers.points, centers.norms, 0, known)
     for t in range(count):
-        transform(kernel, known[t], own[t], norms)
+        transform(kernel, known[t], own[t], centers.norms)
     mapped = room[count * landmarks : count * (landmarks + rank)].reshape(count, rank)
     np.dot(known, features.matrix, mapped)
     for t in range(count):

@@ -27,34 +27,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import choice
-from onkel.model.rows import take
-
-# A row has been seen, by a model with that scale.
-tick, ticks = choice(position=0)
-# Add what the present coefficients stand for to the masses; they are about to change.
-settle, settles = choice(position=0, merged=False)
-# Centre j has entered with its coefficients.
-note_entry, notes_entry = choice(position=0)
-# One coefficient of centre j has changed.
-note_change, notes_change = choice(position=0)
-# Centre j has taken over a share of centre p's coefficients.
-note_bequest, notes_bequest = choice(position=0)
-# Centre i has become u times itself plus v times centre j.
-note_merge, notes_merge = choice(position=0)
-# Centre j is about to leave.
-note_exit, notes_exit = choice(position=0)
-# The centre of slot `last` moves to slot j.
-note_move, notes_move = choice(position=0)
-# Whether there is room for so many rows, should each make two centres leave.
-roomy, roomies = choice(position=0)
+from onkel.compiled.functions import typedispatch
+from onkel.model.rows import copy_point
 
 # Rows after which the masses are settled, against cancellation.
 SETTLE_EVERY = 8192
 # Exponent of the polynomial decay.
 DECAY = 3
 
-BOOK = np.dtype(
+COUNTERS = np.dtype(
     [
         ("rows", np.int64),  # seen
         ("start", np.int64),  # rows before the window
@@ -64,6 +45,52 @@ BOOK = np.dtype(
     ],
     align=True,
 )
+
+
+@typedispatch(optional=True)
+def count_row(average: Any, coef: Any, size: int, scale: float) -> None:
+    """A row has been seen, by a model with that scale."""
+
+
+@typedispatch(optional=True, merged=False)
+def settle(average: Any, coef: Any, size: int) -> None:
+    """Add what the coefficients stand for to the masses; they are about to change."""
+
+
+@typedispatch(optional=True)
+def note_entry(average: Any, coef: Any, j: int) -> None:
+    """Centre j has entered with its coefficients."""
+
+
+@typedispatch(optional=True)
+def note_change(average: Any, output: int, j: int, weight: float) -> None:
+    """One coefficient of centre j has changed."""
+
+
+@typedispatch(optional=True)
+def note_transfer(average: Any, coef: Any, p: int, j: int, share: float) -> None:
+    """Centre j has taken over a share of centre p's coefficients."""
+
+
+@typedispatch(optional=True)
+def note_merge(average: Any, coef: Any, i: int, j: int, u: float, v: float) -> None:
+    """Centre i has become u times itself plus v times centre j."""
+
+
+@typedispatch(optional=True)
+def note_exit(average: Any, coef: Any, points: Any, norms: Any, j: int) -> None:
+    """Centre j is about to leave."""
+
+
+@typedispatch(optional=True)
+def note_move(average: Any, j: int, last: int) -> None:
+    """The centre of slot `last` moves to slot j."""
+
+
+@typedispatch(optional=True)
+def has_room(average: Any, rows: int) -> bool:
+    """Whether there is room for so many rows, should each make two centres leave."""
+    return True
 
 
 class Window(NamedTuple):
@@ -115,7 +142,7 @@ class Mean(NamedTuple):
 
     lag: Any  # B, shape (outputs, capacity), float64
     mass: Any  # M, likewise
-    book: Any  # shape (1,), of BOOK
+    counters: Any  # shape (1,), of COUNTERS
 
     def resized(self, size: int, capacity: int) -> "Mean":
         """Copy into another capacity."""
@@ -129,32 +156,32 @@ class Mean(NamedTuple):
 
     def moved(self, coef: np.ndarray, transfer: np.ndarray) -> "Mean":
         """Map the slots by a matrix (new x old), given the raw coefficients."""
-        size, book = coef.shape[1], self.book[0]
+        size, counters = coef.shape[1], self.counters[0]
         lag, mass = np.zeros_like(self.lag), np.zeros_like(self.mass)
-        settled = self.mass[:, :size] + coef * book.scales - self.lag[:, :size]
+        settled = self.mass[:, :size] + coef * counters.scales - self.lag[:, :size]
         mass[:, : len(transfer)] = settled @ transfer.T
-        book.scales = 0.0
+        counters.scales = 0.0
         return self._replace(lag=lag, mass=mass)
 
     def skip(self, rows: int) -> None:
         """Count rows that left the model empty."""
-        self.book[0].rows += rows
+        self.counters[0].rows += rows
 
     def of(self, coef: np.ndarray, scale: float) -> np.ndarray:
         """True coefficients of the answer, given the raw ones of the last iterate."""
-        book = self.book[0]
-        total = weight_of(int(book.rows), int(book.start), int(book.decay))
+        counters = self.counters[0]
+        total = weight_of(int(counters.rows), int(counters.start), int(counters.decay))
         if total == 0.0:
             return coef * coef.dtype.type(scale)
         size = coef.shape[1]
-        mass = self.mass[:, :size] + coef * book.scales - self.lag[:, :size]
+        mass = self.mass[:, :size] + coef * counters.scales - self.lag[:, :size]
         return (mass / total).astype(coef.dtype)
 
     def restart(self) -> None:
         """Forget all iterates so far."""
         self.lag[:] = self.mass[:] = 0.0
-        self.book[0].rows = 0
-        self.book[0].scales = 0.0
+        self.counters[0].rows = 0
+        self.counters[0].scales = 0.0
 
 
 class Whole(NamedTuple):
@@ -162,7 +189,7 @@ class Whole(NamedTuple):
 
     lag: Any
     mass: Any
-    book: Any
+    counters: Any
     points: Any  # shape (room, features): the centres that left
     norms: Any  # shape (room,)
     masses: Any  # shape (outputs, room), float64: theirs
@@ -174,7 +201,7 @@ class Whole(NamedTuple):
 
     def with_room(self, rows: int) -> "Whole":
         """Copy with room for so many rows, and some more."""
-        size = int(self.book[0].retired)
+        size = int(self.counters[0].retired)
         room = 2 * size + 2 * rows
         points = np.zeros((room, self.points.shape[1]), self.points.dtype)
         norms = np.zeros(room, self.norms.dtype)
@@ -195,9 +222,9 @@ class Whole(NamedTuple):
 
     def of(self, coef: np.ndarray, scale: float) -> np.ndarray:
         """True coefficients of the centres, then of those that left."""
-        book = self.book[0]
-        total = weight_of(int(book.rows), int(book.start), int(book.decay))
-        gone = self.masses[:, : book.retired] / max(total, 1.0)
+        counters = self.counters[0]
+        total = weight_of(int(counters.rows), int(counters.start), int(counters.decay))
+        gone = self.masses[:, : counters.retired] / max(total, 1.0)
         present = _mean(self).of(coef, scale)
         return np.concatenate([present, gone.astype(coef.dtype)], axis=1)
 
@@ -225,151 +252,106 @@ def allocate(
     """
     if window is None:
         return Last()
-    book = np.zeros(1, BOOK).view(np.recarray)
-    book[0].start, book[0].decay = window.start, window.decay
+    counters = np.zeros(1, COUNTERS).view(np.recarray)
+    counters[0].start, counters[0].decay = window.start, window.decay
     lag, mass = np.zeros((2, outputs, capacity))
     if not window.whole:
-        return Mean(lag, mass, book)
+        return Mean(lag, mass, counters)
     points = np.zeros((0, features), dtype)
-    return Whole(lag, mass, book, points, np.zeros(0, dtype), np.zeros((outputs, 0)))
+    return Whole(
+        lag, mass, counters, points, np.zeros(0, dtype), np.zeros((outputs, 0))
+    )
 
 
 def _mean(average: Whole) -> Mean:
-    return Mean(average.lag, average.mass, average.book)
+    return Mean(average.lag, average.mass, average.counters)
 
 
-@ticks(Last)
-def _tick_not(average: Last, coef: Any, size: int, scale: float) -> None:
-    pass
-
-
-@ticks(Mean)
-@ticks(Whole)
-def _tick(average: Any, coef: Any, size: int, scale: float) -> None:
-    book = average.book[0]
-    book.rows += 1
-    if book.rows <= book.start:
+@count_row.register(Mean)
+@count_row.register(Whole)
+def _count_row(average: Any, coef: Any, size: int, scale: float) -> None:
+    counters = average.counters[0]
+    counters.rows += 1
+    if counters.rows <= counters.start:
         return
-    if book.decay:
-        t = np.float64(book.rows - book.start)
+    if counters.decay:
+        t = np.float64(counters.rows - counters.start)
         scale *= t * (t + 1.0) * (t + 2.0) / 6.0
-    book.scales += scale
-    if book.rows % SETTLE_EVERY == 0:
+    counters.scales += scale
+    if counters.rows % SETTLE_EVERY == 0:
         settle(average, coef, size)
 
 
-@settles(Last)
-def _settle_not(average: Last, coef: Any, size: int) -> None:
-    pass
-
-
-@settles(Mean)
-@settles(Whole)
+@settle.register(Mean)
+@settle.register(Whole)
 def _settle(average: Any, coef: Any, size: int) -> None:
-    lag, mass, book = average.lag, average.mass, average.book[0]
+    lag, mass, counters = average.lag, average.mass, average.counters[0]
     for o in range(len(coef)):
         for j in range(size):
-            mass[o, j] += coef[o, j] * book.scales - lag[o, j]
+            mass[o, j] += coef[o, j] * counters.scales - lag[o, j]
             lag[o, j] = 0.0
-    book.scales = 0.0
+    counters.scales = 0.0
 
 
-@notes_entry(Last)
-def _entry_not(average: Last, coef: Any, j: int) -> None:
-    pass
-
-
-@notes_entry(Mean)
-@notes_entry(Whole)
+@note_entry.register(Mean)
+@note_entry.register(Whole)
 def _entry(average: Any, coef: Any, j: int) -> None:
     for o in range(len(coef)):
-        average.lag[o, j] = coef[o, j] * average.book[0].scales
+        average.lag[o, j] = coef[o, j] * average.counters[0].scales
         average.mass[o, j] = 0.0
 
 
-@notes_change(Last)
-def _change_not(average: Last, output: int, j: int, weight: float) -> None:
-    pass
-
-
-@notes_change(Mean)
-@notes_change(Whole)
+@note_change.register(Mean)
+@note_change.register(Whole)
 def _change(average: Any, output: int, j: int, weight: float) -> None:
-    average.lag[output, j] += weight * average.book[0].scales
+    average.lag[output, j] += weight * average.counters[0].scales
 
 
-@notes_bequest(Last)
-def _bequest_not(average: Last, coef: Any, p: int, j: int, share: float) -> None:
-    pass
-
-
-@notes_bequest(Mean)
-def _bequest(average: Mean, coef: Any, p: int, j: int, share: float) -> None:
+@note_transfer.register(Mean)
+def _transfer(average: Mean, coef: Any, p: int, j: int, share: float) -> None:
     for o in range(len(coef)):
         average.lag[o, j] += share * average.lag[o, p]
         average.mass[o, j] += share * average.mass[o, p]
 
 
-@notes_bequest(Whole)
-def _bequest_now(average: Whole, coef: Any, p: int, j: int, share: float) -> None:
+@note_transfer.register(Whole)
+def _transfer_now(average: Whole, coef: Any, p: int, j: int, share: float) -> None:
     for o in range(len(coef)):
-        average.lag[o, j] += share * coef[o, p] * average.book[0].scales
+        average.lag[o, j] += share * coef[o, p] * average.counters[0].scales
 
 
-@notes_merge(Last)
-def _merge_not(average: Last, coef: Any, i: int, j: int, u: float, v: float) -> None:
-    pass
-
-
-@notes_merge(Mean)
+@note_merge.register(Mean)
 def _merge(average: Mean, coef: Any, i: int, j: int, u: float, v: float) -> None:
     for o in range(len(coef)):
         average.lag[o, i] = u * average.lag[o, i] + v * average.lag[o, j]
         average.mass[o, i] = u * average.mass[o, i] + v * average.mass[o, j]
 
 
-@notes_merge(Whole)
+@note_merge.register(Whole)
 def _merge_now(average: Whole, coef: Any, i: int, j: int, u: float, v: float) -> None:
     note_entry(average, coef, i)
 
 
-@notes_exit(Last)
-@notes_exit(Mean)
-def _exit_not(average: Any, coef: Any, points: Any, norms: Any, j: int) -> None:
-    pass
-
-
-@notes_exit(Whole)
+@note_exit.register(Whole)
 def _exit(average: Whole, coef: Any, points: Any, norms: Any, j: int) -> None:
-    book = average.book[0]
-    slot = book.retired
-    book.retired += 1
-    take(points, j, average.points[slot])
+    counters = average.counters[0]
+    slot = counters.retired
+    counters.retired += 1
+    copy_point(points, j, average.points[slot])
     average.norms[slot] = norms[j]
     for o in range(len(coef)):
-        grown = coef[o, j] * book.scales - average.lag[o, j]
+        grown = coef[o, j] * counters.scales - average.lag[o, j]
         average.masses[o, slot] = average.mass[o, j] + grown
 
 
-@notes_move(Last)
-def _move_not(average: Last, j: int, last: int) -> None:
-    pass
-
-
-@notes_move(Mean)
-@notes_move(Whole)
+@note_move.register(Mean)
+@note_move.register(Whole)
 def _move(average: Any, j: int, last: int) -> None:
     for o in range(len(average.lag)):
         average.lag[o, j] = average.lag[o, last]
         average.mass[o, j] = average.mass[o, last]
 
 
-@roomies(Last)
-@roomies(Mean)
-def _roomy(average: Any, rows: int) -> bool:
-    return True
-
-
-@roomies(Whole)
-def _roomy_whole(average: Whole, rows: int) -> bool:
-    return average.book[0].retired + 2 * rows <= len(average.norms)
+@has_room.register(Whole)
+def _has_room(average: Whole, rows: int) -> bool:
+    return average.counters[0].retired + 2 * rows <= len(average.norms)

@@ -6,7 +6,7 @@ decided in double precision, from the features, so that it depends neither on
 the block nor on rounding; kernel values only say, where they can, who need not be
 asked.
 
-The row is the one that `face` was called with last.
+The row is the one that `load_row` was called with last.
 """
 
 import math
@@ -14,9 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inner, ordered, primitive
-from onkel.model.expansion import LookAhead, Model, column
-from onkel.model.rows import apart, blur, coordinate, spread_out, squared_gap_to
+from onkel.compiled.functions import inlined, inner, ordered
+from onkel.model.expansion import Block, Model, column
+from onkel.model.rows import (
+    coordinate,
+    copy_row,
+    rounding_error,
+    squared_distance_of_row,
+    squared_gap_to,
+)
 from onkel.problem.kernels import Kind
 
 # Error of a product of features, and of the exponential, in units in the last place;
@@ -31,53 +37,53 @@ FURTHEST_CELL = 2.0**62
 MODULUS, MULTIPLIER = 2**31 - 1, 48271
 
 
-@primitive
-def face(ahead: LookAhead, t: int) -> None:
+@inlined
+def load_row(block: Block, t: int) -> None:
     """Turn to row t."""
-    spread_out(ahead.rows, t, ahead.point)
+    copy_row(block.rows, t, block.point)
 
 
-@primitive
-def squared_distance_to(model: Model, ahead: LookAhead, j: int) -> float:
+@inlined
+def squared_distance_to(model: Model, block: Block, j: int) -> float:
     """|x - c_j|^2."""
-    return squared_gap_to(model.points, j, ahead.point)
+    return squared_gap_to(model.points, j, block.point)
 
 
-@primitive
-def _doubt(model: Model, ahead: LookAhead, j: int) -> float:
-    """How far `apart` may be off; it is exact for dense rows."""
-    if ahead.similarity.kind == Kind.LAPLACIAN:
+@inlined
+def _doubt(model: Model, block: Block, j: int) -> float:
+    """How far `squared_distance_of_row` may be off; it is exact for dense rows."""
+    if block.similarity.kind == Kind.LAPLACIAN:
         return np.inf  # the norms it keeps are others
-    return model.norms[j] * blur(ahead.rows)
+    return model.norms[j] * rounding_error(block.rows)
 
 
-@primitive
-def in_box(model: Model, ahead: LookAhead, j: int, half_width: float) -> bool:
+@inlined
+def in_box(model: Model, block: Block, j: int, half_width: float) -> bool:
     """Whether no feature of x and c_j differs by the half-width or more."""
-    for k in range(len(ahead.point)):
+    for k in range(len(block.point)):
         own = np.float64(coordinate(model.points, j, k))
-        difference = np.float64(ahead.point[k]) - own
+        difference = np.float64(block.point[k]) - own
         if not abs(difference) < half_width:
             return False
     return True
 
 
-@primitive
-def in_cell(model: Model, ahead: LookAhead, j: int, side: float) -> bool:
+@inlined
+def in_cell(model: Model, block: Block, j: int, side: float) -> bool:
     """Whether x and c_j lie in the same cell of the grid with that side."""
-    for k in range(len(ahead.point)):
-        own = np.floor(np.float64(ahead.point[k]) / side)
+    for k in range(len(block.point)):
+        own = np.floor(np.float64(block.point[k]) / side)
         if own != np.floor(np.float64(coordinate(model.points, j, k)) / side):
             return False
     return True
 
 
-@primitive
-def hash_of_cell(ahead: LookAhead, side: float) -> int:
+@inlined
+def hash_of_cell(block: Block, side: float) -> int:
     """Number of x's cell, not negative; different cells may share it."""
     mixed = 1
-    for k in range(len(ahead.point)):
-        place = np.floor(np.float64(ahead.point[k]) / side)
+    for k in range(len(block.point)):
+        place = np.floor(np.float64(block.point[k]) / side)
         place = min(max(place, -FURTHEST_CELL), FURTHEST_CELL)
         mixed = (mixed * MULTIPLIER + int(place) % MODULUS) % MODULUS
     return mixed
@@ -146,70 +152,72 @@ def _candidates(order: Any, mark: Any, all_marked: bool, norm: float) -> Candida
     return Candidates(lowest, first, last)
 
 
-@primitive
+@inlined
 def nearest(
-    model: Model, ahead: LookAhead, t: int, mark: Any, all_marked: bool, limit: float
+    model: Model, block: Block, t: int, mark: Any, all_marked: bool, limit: float
 ) -> Nearness:
     """Find the nearest of the centres with mark >= 0, the oldest on ties.
 
     Its squared distance is exact as far as a comparison with `limit` needs it.
 
     Loops over all centres are in functions that take arrays only, all else is merged
-    into the caller: to hand over a model and a look-ahead costs more than the search.
+    into the caller: to hand over a model and a block costs more than the search.
     """
     slot, smallest, doubt = -1, np.inf, 0.0
-    order = ordered(column(model, ahead, t))
+    order = ordered(column(model, block, t))
     lowest = order.dtype.type(-1)
     j: Any = 0
     last: Any = len(order) - 1
-    by_value = ahead.similarity.kind == Kind.RBF
+    by_value = block.similarity.kind == Kind.RBF
     if by_value:
-        norm = ahead.similarity.gamma * ahead.norms[t]
+        norm = block.similarity.gamma * block.norms[t]
         found = _candidates(order, mark, all_marked, norm)
         lowest, last = found.lowest, np.int64(found.last)
         j = np.int64(found.first)
     while j <= last:
         if mark[j] >= 0:
-            squared = apart(ahead.rows, t, model.points, j, model.norms[j])
-            own = _doubt(model, ahead, j)
+            squared = squared_distance_of_row(
+                block.rows, t, model.points, j, model.norms[j]
+            )
+            own = _doubt(model, block, j)
             if slot < 0:
                 slot, smallest, doubt = j, squared, own
             elif not squared - own > smallest + doubt:
                 if doubt > 0.0:
-                    smallest, doubt = squared_distance_to(model, ahead, slot), 0.0
+                    smallest, doubt = squared_distance_to(model, block, slot), 0.0
                 if own > 0.0:
-                    squared = squared_distance_to(model, ahead, j)
+                    squared = squared_distance_to(model, block, j)
                 if squared < smallest:
                     slot, smallest = j, squared
         j += 1
         if by_value and j <= last and order[j] < lowest:
             j += _first(order[j:], lowest)
     if doubt > 0.0 and not abs(smallest - limit) > doubt:
-        smallest = squared_distance_to(model, ahead, slot)
+        smallest = squared_distance_to(model, block, slot)
     return Nearness(slot, smallest)
 
 
-@primitive
+@inlined
 def nearest_in_box(
-    model: Model, ahead: LookAhead, t: int, mark: Any, half_width: float
+    model: Model, block: Block, t: int, mark: Any, half_width: float
 ) -> int:
     """Find the nearest of the centres with mark >= 0 whose box holds x, -1 if none."""
     edge = 0.0
-    by_value = ahead.similarity.kind == Kind.RBF
-    values = column(model, ahead, t)
+    by_value = block.similarity.kind == Kind.RBF
+    values = column(model, block, t)
     if by_value:
         # The corners of the box are the furthest points in it. Half of their value is
         # far below what rounding could make of it; very small values say nothing.
-        reach = len(ahead.point) * half_width * half_width
-        corner = math.exp(-ahead.similarity.gamma * reach)
-        exact = ahead.similarity.gamma * ahead.norms[t] < LARGEST_NORM
+        reach = len(block.point) * half_width * half_width
+        corner = math.exp(-block.similarity.gamma * reach)
+        exact = block.similarity.gamma * block.norms[t] < LARGEST_NORM
         edge = 0.5 * corner if exact and corner > SMALLEST_VALUE else 0.0
     slot, smallest = -1, np.inf
     for j in range(len(values)):
         if mark[j] < 0 or (by_value and values[j] < edge):
             continue
-        if in_box(model, ahead, j, half_width):
-            squared = squared_distance_to(model, ahead, j)
+        if in_box(model, block, j, half_width):
+            squared = squared_distance_to(model, block, j)
             if squared < smallest:
                 slot, smallest = j, squared
     return slot

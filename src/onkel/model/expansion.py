@@ -3,7 +3,7 @@
     f(x) = scale * sum_j coef[:, j] k(c_j, x),    scale = factor * base(t)
 
 Phase 2 walks through a block whose kernel values with the centres are known in advance
-(`kernel`). The primitives below change the model; nothing else knows the look-ahead,
+(`kernel`). The primitives below change the model; nothing else knows the block,
 and strategies see kernel values, never features.
 
 | primitive | effect on the model                     | cost                       |
@@ -13,16 +13,16 @@ and strategies see kernel values, never features.
 | clip      | no centre's coefficients beyond a norm  | outputs x centres          |
 | spread    | a multiple of a vector is added to one output's coefficients | centres |
 | add       | one coefficient changes                 | 1                          |
-| bequeath  | a centre takes over a share of another's coefficients | outputs      |
-| pour      | explicit features take over what a centre stands for | outputs x these |
+| transfer  | a centre takes over a share of another's coefficients | outputs      |
+| transfer_to_features | features take over what a centre stands for | outputs x them |
 | insert    | row t becomes a centre                  | features x rows to come    |
 | drop      | centre j leaves, the last takes its slot| features + rows to come    |
 | replace   | drop and insert in one: row t takes slot j | features x rows to come |
 | merge     | two centres become one between them     | features x rows to come    |
 
 A new or moved centre's kernel values with the rows to come are computed once, by
-`foresee`, when the strategy is done: a newcomer that is merged or dropped at once never
-needs them.
+`fill_later_rows`, when the strategy is done: a newcomer that is merged or dropped at
+once never needs them.
 
 The kernel values lie as (rows, centres), so a score is one dot product of contiguous
 numbers when its row comes up. Keeping running scores of all rows instead would make a
@@ -34,8 +34,8 @@ The first slots of a model with a feature map (`onkel.features`) belong to the f
 which never leave: where a kernel value would be there is the value of a feature.
 
 Strategies read `column` = k(c_j, x_t), `row` = k(c_i, c_j), `alike` (one such value, in
-double precision), and what they declare of `onkel.model.reads`, which the primitives
-keep.
+double precision), and what they declare of `onkel.model.center_cache`, which the
+primitives keep.
 """
 
 import math
@@ -43,24 +43,24 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inner, ordered, primitive, shared, without_nan
+from onkel.compiled.functions import inlined, inner, ordered, shared, without_nan
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
-from onkel.model import averages, reads
+from onkel.model import averages, center_cache
 from onkel.model.rows import (
     Rows,
     beside,
     between_center,
     compare_centers,
     compare_with,
-    put,
-    spread_out,
+    copy_point,
+    copy_row,
+    set_point,
     squared_gap,
-    take,
 )
 from onkel.problem.kernels import Kernel, transform
 
-HEAD = np.dtype(
+COUNTERS = np.dtype(
     [
         ("count", np.int64),  # slots in use; a record has a `size` of its own
         ("t", np.int64),  # rows seen
@@ -79,7 +79,7 @@ HEAD = np.dtype(
 class Model(NamedTuple):
     """The expansion, in slots; the first `count` are in use."""
 
-    head: Any  # shape (1,), of HEAD
+    counters: Any  # shape (1,), of COUNTERS
     coef: Any  # shape (outputs, capacity), raw: without scale
     points: Any  # shape (capacity, features): the centres, in compiled code `Points`;
     # in the slots of explicit features their frequencies, or the landmarks
@@ -87,12 +87,12 @@ class Model(NamedTuple):
     diag: Any  # shape (capacity,): k(c, c)
     birth: Any  # shape (capacity,): the row number at which a centre came
     label: Any  # shape (capacity,): what the walk notes of a centre's row
-    reads: Any  # one of onkel.model.reads
+    cache: Any  # one of onkel.model.center_cache
     average: Any  # one of onkel.model.averages
     mapping: Any  # one of onkel.features
 
 
-class LookAhead(NamedTuple):
+class Block(NamedTuple):
     """The block, its kernel values with the centres, and room to work."""
 
     similarity: Kernel
@@ -100,11 +100,12 @@ class LookAhead(NamedTuple):
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,): k(x_t, x_t)
     kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
-    pending: Any  # shape (1,): the slot that `foresee` has to fill, or -1
+    pending: Any  # shape (1,): the slot that `fill_later_rows` has to fill, or -1
     point: Any  # shape (features,): the centre in that slot
     other: Any  # shape (features,), room for another point
     later: Any  # shape (rows,): kernel values with the rows to come
     raw: Any  # shape (outputs,): raw scores of the present row
+    f: Any  # shape (outputs,): its scores
     scratch: Any  # shape (capacity,), for strategies
     second: Any  # shape (capacity,), likewise
     table: Any  # what the strategy looks up
@@ -123,29 +124,29 @@ def allocate(
     capacity: int,
     features: int,
     dtype: Any,
-    kind: type,
+    kind: Any,  # of the cache
     window: averages.Window | None = None,
     mapping: Any = Absent(),  # noqa: B008, a constant
 ) -> Model:
-    """Make an empty model with reads of that kind, and an average over that window.
+    """Make an empty model with a cache of that kind, and an average over that window.
 
     Examples
     --------
-    >>> allocate(1, 8, 2, np.float32, reads.Nothing).coef.shape
+    >>> allocate(1, 8, 2, np.float32, center_cache.Nothing).coef.shape
     (1, 8)
     """
-    head = np.zeros(1, HEAD).view(np.recarray)
-    head[0].factor = 1.0
-    head[0].count = width(mapping)
+    counters = np.zeros(1, COUNTERS).view(np.recarray)
+    counters[0].factor = 1.0
+    counters[0].count = width(mapping)
     return Model(
-        head=head,
+        counters=counters,
         coef=np.zeros((outputs, capacity), dtype),
         points=np.zeros((capacity, features), dtype),
         norms=np.zeros(capacity, dtype),
         diag=np.zeros(capacity, dtype),
         birth=np.zeros(capacity, np.int64),
         label=np.zeros(capacity, np.int64),
-        reads=reads.allocate(kind, outputs, capacity, dtype),
+        cache=kind.empty(outputs, capacity, dtype),
         average=averages.allocate(window, outputs, capacity, features, dtype),
         mapping=mapping,
     )
@@ -153,16 +154,16 @@ def allocate(
 
 def resized(model: Model, capacity: int) -> Model:
     """Copy a model into one of another capacity."""
-    size = int(model.head[0].count)
+    size = int(model.counters[0].count)
     features, dtype = model.points.shape[1], model.coef.dtype
-    new = allocate(len(model.coef), capacity, features, dtype, reads.Nothing)
-    new.head[:] = model.head
+    new = allocate(len(model.coef), capacity, features, dtype, center_cache.Nothing)
+    new.counters[:] = model.counters
     new.coef[:, :size] = model.coef[:, :size]
     new = new._replace(points=np.asarray(new.points, order=order_of(model.points)))
     for name in ("points", "norms", "diag", "birth", "label"):
         getattr(new, name)[:size] = getattr(model, name)[:size]
     return new._replace(
-        reads=model.reads.resized(size, capacity),
+        cache=model.cache.resized(size, capacity),
         average=model.average.resized(size, capacity),
         mapping=model.mapping,
     )
@@ -189,57 +190,61 @@ def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
     matrix = np.asarray(matrix, model.coef.dtype)
     model.label[:] = labels
     # The norm follows because the new outputs are copies of the old, up to a factor.
-    model.head[0].norm2 *= float((matrix**2).sum(axis=0)[0])
+    model.counters[0].norm2 *= float((matrix**2).sum(axis=0)[0])
     return model._replace(
         coef=np.ascontiguousarray(matrix @ model.coef),
-        reads=model.reads.mapped(matrix),
+        cache=model.cache.mapped(matrix),
         average=model.average.mapped(matrix),
     )
 
 
-@primitive
+@inlined
 def rescale(model: Model, c: float) -> None:
     """Multiply every coefficient by c."""
-    model.head[0].factor *= c
+    model.counters[0].factor *= c
 
 
 @inner
 def fold(model: Model) -> None:
     """Move the factor into the coefficients, before it underflows."""
-    head = model.head[0]
-    averages.settle(model.average, model.coef, head.count)
-    c = model.coef.dtype.type(head.factor)
+    counters = model.counters[0]
+    averages.settle(model.average, model.coef, counters.count)
+    c = model.coef.dtype.type(counters.factor)
     for o in range(model.coef.shape[0]):
-        for j in range(head.count):
+        for j in range(counters.count):
             model.coef[o, j] *= c
-    reads.rescale_scores(model.reads, c, head.count)
-    head.norm2 *= head.factor * head.factor
-    head.factor = 1.0
+    center_cache.rescale_scores(model.cache, c, counters.count)
+    counters.norm2 *= counters.factor * counters.factor
+    counters.factor = 1.0
 
 
 @inner
 def stretch(model: Model, factors: Any) -> None:
     """Multiply the coefficients of each centre by a factor of its own."""
-    head = model.head[0]
-    averages.settle(model.average, model.coef, head.count)
+    counters = model.counters[0]
+    averages.settle(model.average, model.coef, counters.count)
     for o in range(model.coef.shape[0]):
-        for j in range(head.count):
+        for j in range(counters.count):
             model.coef[o, j] *= factors[j]
-    head.norm2 = reads.refresh(model.reads, model.coef, head.count, head.norm2)
+    counters.norm2 = center_cache.refresh(
+        model.cache, model.coef, counters.count, counters.norm2
+    )
 
 
 @without_nan
 def clip(model: Model, norm: float, scratch: Any) -> None:
     """Shorten each centre's coefficients to a raw norm, where they are longer."""
-    size = model.head[0].count
+    size = model.counters[0].count
     highest = model.coef.dtype.type(norm)
     if model.coef.shape[0] == 1:
         averages.settle(model.average, model.coef, size)
         coef = model.coef[0]
         for j in range(size):
             coef[j] = min(max(coef[j], -highest), highest)
-        head = model.head[0]
-        head.norm2 = reads.refresh(model.reads, model.coef, head.count, head.norm2)
+        counters = model.counters[0]
+        counters.norm2 = center_cache.refresh(
+            model.cache, model.coef, counters.count, counters.norm2
+        )
         return
     squared_norms(model, scratch)
     for j in range(size):
@@ -248,33 +253,35 @@ def clip(model: Model, norm: float, scratch: Any) -> None:
     stretch(model, scratch)
 
 
-@primitive
+@inlined
 def add(model: Model, output: int, j: int, weight: float) -> None:
     """Change one coefficient by a raw weight."""
-    head = model.head[0]
-    head.norm2 += reads.change(model.reads, output, j, weight, head.count)
+    counters = model.counters[0]
+    counters.norm2 += center_cache.change(
+        model.cache, output, j, weight, counters.count
+    )
     model.coef[output, j] += weight
     averages.note_change(model.average, output, j, weight)
 
 
 @inner
-def bequeath(model: Model, p: int, j: int, share: float) -> None:
+def transfer(model: Model, p: int, j: int, share: float) -> None:
     """Centre j takes over a share of what centre p, about to leave, stands for."""
-    head = model.head[0]
+    counters = model.counters[0]
     for o in range(model.coef.shape[0]):
         weight = share * model.coef[o, p]
-        head.norm2 += reads.change(model.reads, o, j, weight, head.count)
+        counters.norm2 += center_cache.change(model.cache, o, j, weight, counters.count)
         model.coef[o, j] += weight
-    averages.note_bequest(model.average, model.coef, p, j, share)
+    averages.note_transfer(model.average, model.coef, p, j, share)
 
 
-@primitive
+@inlined
 def spread(model: Model, output: int, weight: float, vector: Any) -> None:
     """Add a multiple of a vector to one output's coefficients.
 
-    The squared norm is not followed: only strategies spread whose reads compute it.
+    The squared norm is not followed: only strategies spread whose cache computes it.
     """
-    size = model.head[0].count
+    size = model.counters[0].count
     averages.settle(model.average, model.coef, size)
     _add_multiple(model.coef[output, :size], weight, vector)
 
@@ -286,7 +293,7 @@ def _add_multiple(coef: Any, weight: float, vector: Any) -> None:
 
 
 @inner
-def pour(model: Model, p: int, shares: Any) -> None:
+def transfer_to_features(model: Model, p: int, shares: Any) -> None:
     """The features take over shares of what centre p, about to leave, stands for.
 
     The squared norm is not followed, as with `spread`.
@@ -294,28 +301,28 @@ def pour(model: Model, p: int, shares: Any) -> None:
     for o in range(model.coef.shape[0]):
         _add_multiple(model.coef[o, : len(shares)], model.coef[o, p], shares)
     for i in range(len(shares)):
-        averages.note_bequest(model.average, model.coef, p, i, shares[i])
+        averages.note_transfer(model.average, model.coef, p, i, shares[i])
 
 
-@primitive
-def column(model: Model, ahead: LookAhead, t: int) -> Any:
+@inlined
+def column(model: Model, block: Block, t: int) -> Any:
     """Values of row t for all slots: its features, then k(c_j, x_t)."""
-    return ahead.kernel[t, : model.head[0].count]
+    return block.kernel[t, : model.counters[0].count]
 
 
 @inner
-def row(model: Model, ahead: LookAhead, j: int, out: Any) -> None:
+def row(model: Model, block: Block, j: int, out: Any) -> None:
     """k(c_i, c_j) for all centres c_i.
 
     From the features, for the price of one prediction. To keep a Gram matrix would
     cost a strided write per centre and insertion; few strategies read rows that often.
     """
-    known = out[: model.head[0].count]
-    take(model.points, j, ahead.other)
+    known = out[: model.counters[0].count]
+    copy_point(model.points, j, block.other)
     _compare_centers(
-        ahead.similarity,
+        block.similarity,
         model.points,
-        ahead.other,
+        block.other,
         model.norms[j],
         model.norms,
         known,
@@ -332,10 +339,10 @@ def _compare_centers(
 
 
 @inner
-def alike(model: Model, ahead: LookAhead, i: int, j: int) -> float:
+def alike(model: Model, block: Block, i: int, j: int) -> float:
     """k(c_i, c_j) in double precision."""
-    take(model.points, i, ahead.other)
-    return between_center(ahead.similarity, model.points, j, ahead.other)
+    copy_point(model.points, i, block.other)
+    return between_center(block.similarity, model.points, j, block.other)
 
 
 @inner
@@ -347,7 +354,7 @@ def squared_distance(model: Model, i: int, j: int) -> float:
 @inner
 def squared_norms(model: Model, out: Any) -> None:
     """|coef[:, j]|^2 for all centres."""
-    size = model.head[0].count
+    size = model.counters[0].count
     for j in range(size):
         out[j] = model.coef[0, j] * model.coef[0, j]
     for o in range(1, model.coef.shape[0]):
@@ -358,7 +365,7 @@ def squared_norms(model: Model, out: Any) -> None:
 @inner
 def oldest_smallest(model: Model, cost: Any) -> int:
     """Slot of the smallest cost, of the oldest centre on ties."""
-    size = model.head[0].count
+    size = model.counters[0].count
     return first_smallest(cost[:size], model.birth[:size])
 
 
@@ -385,77 +392,77 @@ def first_smallest(cost: Any, birth: Any) -> int:
     return slot if slot < size else 0
 
 
-@primitive
-def _occupy(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> None:
-    head = model.head[0]
-    kxx = ahead.diag[t]
+@inlined
+def _occupy(model: Model, block: Block, t: int, j: int, update: Update) -> None:
+    counters = model.counters[0]
+    kxx = block.diag[t]
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = 0
     model.coef[update.up, j] = update.weight
-    head.norm2 += update.weight * (2.0 * ahead.raw[update.up] + update.weight * kxx)
+    counters.norm2 += update.weight * (2.0 * block.raw[update.up] + update.weight * kxx)
     if update.down >= 0:
         model.coef[update.down, j] = -update.weight
-        head.norm2 += update.weight * (
-            update.weight * kxx - 2.0 * ahead.raw[update.down]
+        counters.norm2 += update.weight * (
+            update.weight * kxx - 2.0 * block.raw[update.down]
         )
-    spread_out(ahead.rows, t, ahead.point)
-    _settle(model, ahead, j, ahead.norms[t])
+    copy_row(block.rows, t, block.point)
+    _settle(model, block, j, block.norms[t])
     model.diag[j] = kxx
-    model.birth[j] = head.t
+    model.birth[j] = counters.t
     model.label[j] = update.up
-    reads.enter(
-        model.reads,
+    center_cache.enter(
+        model.cache,
         model.coef,
         j,
         update,
-        ahead.kernel[t, : head.count],
-        ahead.raw,
+        block.kernel[t, : counters.count],
+        block.raw,
         kxx,
     )
     averages.note_entry(model.average, model.coef, j)
-    ahead.kernel[t, j] = kxx
+    block.kernel[t, j] = kxx
 
 
-@primitive
-def _settle(model: Model, ahead: LookAhead, j: int, norm: Any) -> None:
-    """Slot j now holds `ahead.point`; what that means for later rows can wait."""
-    put(model.points, j, ahead.point)
+@inlined
+def _settle(model: Model, block: Block, j: int, norm: Any) -> None:
+    """Slot j now holds `block.point`; what that means for later rows can wait."""
+    set_point(model.points, j, block.point)
     model.norms[j] = norm
-    ahead.pending[0] = j
+    block.pending[0] = j
 
 
-@primitive
-def _vacate(model: Model, ahead: LookAhead, t: int, j: int) -> None:
-    head = model.head[0]
+@inlined
+def _vacate(model: Model, block: Block, t: int, j: int) -> None:
+    counters = model.counters[0]
     averages.note_exit(model.average, model.coef, model.points, model.norms, j)
     for o in range(model.coef.shape[0]):
-        ahead.raw[o] -= model.coef[o, j] * ahead.kernel[t, j]
-    head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
+        block.raw[o] -= model.coef[o, j] * block.kernel[t, j]
+    counters.norm2 += center_cache.leave(model.cache, model.coef, j, counters.count)
 
 
-@primitive
-def foresee(model: Model, ahead: LookAhead, t: int) -> None:
+@inlined
+def fill_later_rows(model: Model, block: Block, t: int) -> None:
     """Compute the kernel values of a new centre with the rows after t."""
-    j = ahead.pending[0]
+    j = block.pending[0]
     if j < 0:
         return
-    ahead.pending[0] = -1
+    block.pending[0] = -1
     first = t + 1
-    later = ahead.later[: len(ahead.kernel) - first]
+    later = block.later[: len(block.kernel) - first]
     if len(later) == 0:
         return
     norm = model.norms[j]
     _compare_with(
-        ahead.similarity,
-        ahead.rows,
+        block.similarity,
+        block.rows,
         first,
-        ahead.point,
+        block.point,
         norm,
-        ahead.norms[first:],
+        block.norms[first:],
         later,
     )
     for s in range(len(later)):
-        ahead.kernel[first + s, j] = later[s]
+        block.kernel[first + s, j] = later[s]
 
 
 @shared
@@ -472,89 +479,93 @@ def _compare_with(
     transform(kernel, out, norm, norms)
 
 
-@primitive
-def insert(model: Model, ahead: LookAhead, t: int, update: Update) -> None:
+@inlined
+def insert(model: Model, block: Block, t: int, update: Update) -> None:
     """Row t becomes a centre."""
-    _occupy(model, ahead, t, model.head[0].count, update)
-    model.head[0].count += 1
+    _occupy(model, block, t, model.counters[0].count, update)
+    model.counters[0].count += 1
 
 
-@primitive
-def replace(model: Model, ahead: LookAhead, t: int, j: int, update: Update) -> None:
+@inlined
+def replace(model: Model, block: Block, t: int, j: int, update: Update) -> None:
     """Row t becomes a centre in the slot of centre j, which leaves."""
-    _vacate(model, ahead, t, j)
-    _occupy(model, ahead, t, j, update)
+    _vacate(model, block, t, j)
+    _occupy(model, block, t, j, update)
 
 
-@primitive
-def drop(model: Model, ahead: LookAhead, t: int, j: int) -> None:
+@inlined
+def drop(model: Model, block: Block, t: int, j: int) -> None:
     """Centre j leaves; the last centre takes its slot."""
-    _vacate(model, ahead, t, j)
-    _close_ranks(model, ahead, t, j)
+    _vacate(model, block, t, j)
+    _close_ranks(model, block, t, j)
 
 
 @inner
-def _close_ranks(model: Model, ahead: LookAhead, t: int, j: int) -> None:
+def _close_ranks(model: Model, block: Block, t: int, j: int) -> None:
     """Move the last centre into slot j, which nobody needs any more."""
-    head = model.head[0]
-    head.count -= 1
-    last = head.count
-    if ahead.pending[0] == j:
-        ahead.pending[0] = -1
+    counters = model.counters[0]
+    counters.count -= 1
+    last = counters.count
+    if block.pending[0] == j:
+        block.pending[0] = -1
     if j == last:
         return
-    if ahead.pending[0] == last:
-        ahead.pending[0] = j
+    if block.pending[0] == last:
+        block.pending[0] = j
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = model.coef[o, last]
-    take(model.points, last, ahead.other)
-    put(model.points, j, ahead.other)
+    copy_point(model.points, last, block.other)
+    set_point(model.points, j, block.other)
     model.norms[j] = model.norms[last]
     model.diag[j] = model.diag[last]
     model.birth[j] = model.birth[last]
     model.label[j] = model.label[last]
-    reads.move(model.reads, j, last)
+    center_cache.move(model.cache, j, last)
     averages.note_move(model.average, j, last)
-    for s in range(t, ahead.kernel.shape[0]):
-        ahead.kernel[s, j] = ahead.kernel[s, last]
+    for s in range(t, block.kernel.shape[0]):
+        block.kernel[s, j] = block.kernel[s, last]
 
 
 @inner
 def merge(
-    model: Model, ahead: LookAhead, t: int, i: int, j: int, h: float, u: float, v: float
+    model: Model, block: Block, t: int, i: int, j: int, h: float, u: float, v: float
 ) -> None:
     """Centres i and j become one, h c_i + (1 - h) c_j, in slot i; for rbf.
 
     Its coefficients are u times those of i plus v times those of j, u and v being the
     kernel values of i and j with it. It has the birth of the older, and no label.
     """
-    if ahead.pending[0] != i and ahead.pending[0] != j:
-        foresee(model, ahead, t)
-    head = model.head[0]
+    if block.pending[0] != i and block.pending[0] != j:
+        fill_later_rows(model, block, t)
+    counters = model.counters[0]
     averages.note_exit(model.average, model.coef, model.points, model.norms, i)
     averages.note_exit(model.average, model.coef, model.points, model.norms, j)
-    head.norm2 += reads.leave(model.reads, model.coef, i, head.count)
+    counters.norm2 += center_cache.leave(model.cache, model.coef, i, counters.count)
     norm = model.norms.dtype.type(0)
-    take(model.points, i, ahead.other)
-    take(model.points, j, ahead.point)
-    for k in range(len(ahead.point)):
-        ahead.point[k] = h * ahead.other[k] + (1.0 - h) * ahead.point[k]
-        norm += ahead.point[k] * ahead.point[k]
+    copy_point(model.points, i, block.other)
+    copy_point(model.points, j, block.point)
+    for k in range(len(block.point)):
+        block.point[k] = h * block.other[k] + (1.0 - h) * block.point[k]
+        norm += block.point[k] * block.point[k]
     for o in range(model.coef.shape[0]):
-        # What i had is no longer in the reads, j will take its own share along.
-        ahead.raw[o] = u * model.coef[o, i] + v * model.coef[o, j]
+        # What i had is no longer in the cache, j will take its own share along.
+        block.raw[o] = u * model.coef[o, i] + v * model.coef[o, j]
         model.coef[o, i] = 0
-    head.norm2 += reads.leave(model.reads, model.coef, j, head.count)
+    counters.norm2 += center_cache.leave(model.cache, model.coef, j, counters.count)
     for o in range(model.coef.shape[0]):
         model.coef[o, j] = 0
-    _settle(model, ahead, i, norm)
-    if reads.follow(model.reads):
-        row(model, ahead, i, ahead.scratch)
-        reads.shift(model.reads, model.coef, i, ahead.scratch[: head.count])
+    _settle(model, block, i, norm)
+    if center_cache.follows_points(model.cache):
+        row(model, block, i, block.scratch)
+        center_cache.replace_row(
+            model.cache, model.coef, i, block.scratch[: counters.count]
+        )
     for o in range(model.coef.shape[0]):
-        head.norm2 += reads.change(model.reads, o, i, ahead.raw[o], head.count)
-        model.coef[o, i] = ahead.raw[o]
+        counters.norm2 += center_cache.change(
+            model.cache, o, i, block.raw[o], counters.count
+        )
+        model.coef[o, i] = block.raw[o]
     averages.note_merge(model.average, model.coef, i, j, u, v)
     model.birth[i] = min(model.birth[i], model.birth[j])
     model.label[i] = -1
-    _close_ranks(model, ahead, t, j)
+    _close_ranks(model, block, t, j)

@@ -19,43 +19,85 @@ duplicate, counts as one in the span of the centres: it is not appended. All is 
 double precision, also the kernel values, whatever the precision of the model.
 
 Every CHECK_EVERY appended rows one column of K K^-1 is compared with the identity, and
-R computed afresh if they differ by more than DRIFT; `book.repairs` counts.
+R computed afresh if they differ by more than DRIFT; `status.repairs` counts.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, Update, spread
-from onkel.model.reads import Inverse, enters, leaves, moves
-from onkel.model.rows import between_center, spread_out
+from onkel.model import center_cache
+from onkel.model.expansion import Block, Model, Update, spread
+from onkel.model.rows import between_centers, copy_row
 from onkel.problem.kernels import between
 
 JITTER = 1e-8
 CHECK_EVERY = 100
 DRIFT = 1e-7
 
+STATUS = np.dtype(
+    [
+        ("residual", np.float64),  # of the row projected last
+        ("kxx", np.float64),  # its k(x, x); a record has a `diagonal` of its own
+        ("edits", np.int64),
+        ("repairs", np.int64),
+    ],
+    align=True,
+)
+
+
+class Inverse(NamedTuple):
+    """Declares the inverse Gram matrix."""
+
+    values: Any  # shape (capacity, capacity), float64: k(c_i, c_j)
+    root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter
+    column: Any  # shape (capacity,), float64: k(c_j, x) of the row projected last
+    shares: Any  # shape (capacity,), float64: its projection on the centres
+    work: Any  # shape (capacity,), float64
+    status: Any  # shape (1,), of STATUS
+
+    @classmethod
+    def empty(cls, outputs: int, capacity: int, dtype: Any) -> "Inverse":
+        """Make the cache of an empty model."""
+        square, line = (capacity, capacity), capacity
+        return cls(
+            *(np.zeros(square), np.zeros(square)),
+            *(np.zeros(line), np.zeros(line), np.zeros(line)),
+            np.zeros(1, STATUS).view(np.recarray),
+        )
+
+    def resized(self, size: int, capacity: int) -> "Inverse":
+        """Copy into another capacity."""
+        new = Inverse.empty(1, capacity, np.float64)
+        new.values[:size, :size] = self.values[:size, :size]
+        new.root[:size, :size] = self.root[:size, :size]
+        new.status[:] = self.status
+        return new
+
+    def mapped(self, matrix: np.ndarray) -> "Inverse":
+        """Return the same: outputs share their centres."""
+        return self
+
 
 @inner
-def lean(model: Model, ahead: LookAhead, t: int) -> float:
+def project_row(model: Model, block: Block, t: int) -> float:
     """Project row t on the centres; return the squared norm of what is left."""
-    reads, book, size = model.reads, model.reads.book[0], model.head[0].count
-    spread_out(ahead.rows, t, ahead.point)
-    for j in range(size):
-        reads.column[j] = between_center(ahead.similarity, model.points, j, ahead.point)
-    book.kxx = between(ahead.similarity, ahead.point, ahead.point)
-    work = reads.work
+    cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
+    copy_row(block.rows, t, block.point)
+    between_centers(block.similarity, model.points, block.point, cache.column[:size])
+    status.kxx = between(block.similarity, block.point, block.point)
+    work = cache.work
     work[:size] = 0.0
     for i in range(size):
-        value, own = reads.column[i], reads.root[i]
+        value, own = cache.column[i], cache.root[i]
         for k in range(size):
             work[k] += value * own[k]
     for j in range(size):
-        reads.shares[j] = _dot(reads.root[j], work, size)
-    book.residual = max(book.kxx - _dot(work, work, size), 0.0)
-    return book.residual
+        cache.shares[j] = _dot(cache.root[j], work, size)
+    status.residual = max(status.kxx - _dot(work, work, size), 0.0)
+    return status.residual
 
 
 @inner
@@ -67,99 +109,116 @@ def _dot(a: Any, b: Any, size: int) -> float:
 
 
 @inner
-def inverse_column(reads: Inverse, p: int, size: int, out: Any) -> None:
+def inverse_column(cache: Inverse, p: int, size: int, out: Any) -> None:
     """K^-1[:, p]."""
-    own = reads.root[p]
+    own = cache.root[p]
     for i in range(size):
-        out[i] = _dot(reads.root[i], own, size)
+        out[i] = _dot(cache.root[i], own, size)
 
 
 @inner
-def inverse_diagonal(reads: Inverse, p: int, size: int) -> float:
+def inverse_diagonal(cache: Inverse, p: int, size: int) -> float:
     """K^-1[p, p]."""
-    return _dot(reads.root[p], reads.root[p], size)
+    return _dot(cache.root[p], cache.root[p], size)
 
 
 @inner
-def in_span(model: Model) -> bool:
-    """Whether the row that leans is represented by the centres."""
-    book = model.reads.book[0]
-    return book.residual <= 2.0 * JITTER * book.kxx
+def row_in_span(model: Model) -> bool:
+    """Whether the row projected last is in the span of the centres."""
+    status = model.cache.status[0]
+    return status.residual <= 2.0 * JITTER * status.kxx
 
 
 @inner
-def lay_on(model: Model, update: Update) -> None:
-    """Lay the update of the row that leans on the centres."""
-    spread(model, update.up, update.weight, model.reads.shares)
+def add_to_centers(model: Model, update: Update) -> None:
+    """Add the update of the row projected last to the centres that represent it."""
+    spread(model, update.up, update.weight, model.cache.shares)
     if update.down >= 0:
-        spread(model, update.down, -update.weight, model.reads.shares)
+        spread(model, update.down, -update.weight, model.cache.shares)
 
 
-@enters(Inverse)
+@center_cache.enter.register(Inverse)
 def _append(
-    reads: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
+    cache: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
 ) -> None:
-    book, size = reads.book[0], len(known)
-    scale = 1.0 / math.sqrt(book.residual + JITTER * book.kxx)
+    status, size = cache.status[0], len(known)
+    scale = 1.0 / math.sqrt(status.residual + JITTER * status.kxx)
     for i in range(size):
-        reads.root[i, j] = -scale * reads.shares[i]
-        reads.root[j, i] = 0.0
-        reads.values[i, j] = reads.column[i]
-        reads.values[j, i] = reads.column[i]
-    reads.root[j, j] = scale
-    reads.values[j, j] = book.kxx
-    book.edits += 1
-    if book.edits % CHECK_EVERY == 0:
-        column = book.edits // CHECK_EVERY % (size + 1)
-        if deviation(reads, column, size + 1) > DRIFT:
-            repair(reads, size + 1)
-            book.repairs += 1
+        cache.root[i, j] = -scale * cache.shares[i]
+        cache.root[j, i] = 0.0
+        cache.values[i, j] = cache.column[i]
+        cache.values[j, i] = cache.column[i]
+    cache.root[j, j] = scale
+    cache.values[j, j] = status.kxx
+    status.edits += 1
+    if status.edits % CHECK_EVERY == 0:
+        column = status.edits // CHECK_EVERY % (size + 1)
+        if deviation(cache, column, size + 1) > DRIFT:
+            repair(cache, size + 1)
+            status.repairs += 1
 
 
-@leaves(Inverse)
-def _take_out(reads: Inverse, coef: Any, j: int, size: int) -> float:
-    mirror, last = reads.work, size - 1
+@center_cache.leave.register(Inverse)
+def _take_out(cache: Inverse, coef: Any, j: int, size: int) -> float:
+    mirror, last = cache.work, size - 1
     for k in range(size):
-        mirror[k] = reads.root[j, k]
+        mirror[k] = cache.root[j, k]
     length = math.sqrt(_dot(mirror, mirror, size))
     mirror[last] += math.copysign(length, mirror[last])
     scale = 2.0 / _dot(mirror, mirror, size)
     for i in range(size):
-        own = reads.root[i]
+        own = cache.root[i]
         share = scale * _dot(own, mirror, size)
         for k in range(size):
             own[k] -= share * mirror[k]
     return 0.0
 
 
-@moves(Inverse)
-def _move(reads: Inverse, j: int, last: int) -> None:
+@center_cache.move.register(Inverse)
+def _move(cache: Inverse, j: int, last: int) -> None:
     for i in range(last):
-        reads.values[j, i] = reads.values[last, i]
-        reads.values[i, j] = reads.values[last, i]
-        reads.root[j, i] = reads.root[last, i]
-    reads.values[j, j] = reads.values[last, last]
+        cache.values[j, i] = cache.values[last, i]
+        cache.values[i, j] = cache.values[last, i]
+        cache.root[j, i] = cache.root[last, i]
+    cache.values[j, j] = cache.values[last, last]
 
 
 @inner
-def deviation(reads: Inverse, column: int, size: int) -> float:
+def deviation(cache: Inverse, column: int, size: int) -> float:
     """Largest entry of K K^-1 - I in one column."""
-    inverse_column(reads, column, size, reads.work)
+    inverse_column(cache, column, size, cache.work)
     largest = 0.0
     for i in range(size):
-        total = _dot(reads.values[i], reads.work, size)
-        total += JITTER * reads.values[i, i] * reads.work[i]
+        total = _dot(cache.values[i], cache.work, size)
+        total += JITTER * cache.values[i, i] * cache.work[i]
         largest = max(largest, abs(total - (1.0 if i == column else 0.0)))
     return largest
 
 
 @inner
-def repair(reads: Inverse, size: int) -> None:
+def repair(cache: Inverse, size: int) -> None:
     """Compute the root afresh, in O(size^3)."""
-    matrix = reads.values[:size, :size].copy()
+    matrix = cache.values[:size, :size].copy()
     for i in range(size):
         matrix[i, i] *= 1.0 + JITTER
     fresh = np.linalg.inv(np.linalg.cholesky(matrix))
     for i in range(size):
         for k in range(size):
-            reads.root[i, k] = fresh[k, i]
+            cache.root[i, k] = fresh[k, i]
+
+
+@center_cache.refresh.register(Inverse)
+def _find_norm(cache: Inverse, coef: Any, size: int, norm2: float) -> float:
+    norm2 = 0.0
+    for o in range(len(coef)):
+        for j in range(size):
+            total = 0.0
+            for i in range(size):
+                total += coef[o, i] * cache.values[j, i]
+            norm2 += coef[o, j] * total
+    return norm2
+
+
+@center_cache.lacks_norm.register(Inverse)
+def _lacks_norm(cache: Inverse) -> bool:
+    return True

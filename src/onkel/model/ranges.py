@@ -4,9 +4,12 @@ Compiled code checks no bounds, so what comes from a file is checked before (`st
 Whoever has arrays or counters says here, or with itself, in which ranges they lie.
 """
 
+import math
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 # Counters beyond this would not be exact as floating-point numbers.
 MOST = 2**53
@@ -28,8 +31,11 @@ class Sizes(NamedTuple):
 
 
 Range = Callable[[Sizes], tuple[float, float]]
-# Room to work in, and what follows from the rest: taken from an empty learner.
-WORK = None
+
+
+def WORK(sizes: Sizes) -> tuple[float, float]:  # noqa: N802, the one of its kind
+    """Room to work in, and what follows from the rest: taken from an empty learner."""
+    return -math.inf, math.inf
 
 
 def finite(sizes: Sizes) -> tuple[float, float]:
@@ -50,3 +56,23 @@ def not_negative(sizes: Sizes) -> tuple[float, float]:
 def counter(sizes: Sizes) -> tuple[float, float]:
     """What can be counted."""
     return 0, MOST
+
+
+def within(name: str, values: Any, least: float, most: float) -> None:
+    """Refuse numbers that are not in a range, or not numbers at all.
+
+    Examples
+    --------
+    >>> within("a slot", np.array([0, 7]), 0, 5)
+    Traceback (most recent call last):
+    ...
+    ValueError: a slot is not within 0 and 5
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name} is no number")
+    # As Python's numbers: a bound may be beyond single precision.
+    if values.size and not (
+        values.min().item() >= least and values.max().item() <= most
+    ):
+        raise ValueError(f"{name} is not within {least:g} and {most:g}")

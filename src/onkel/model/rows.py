@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.compiled.functions import inner, primitive, shared
+from onkel.compiled.functions import inlined, inner, shared
 from onkel.problem.kernels import Kernel, Kind, between
 
 
@@ -72,6 +72,14 @@ def beside(rows: Rows, points: np.ndarray) -> Points:
     return Points(np.ascontiguousarray(points), False)
 
 
+class Centers(NamedTuple):
+    """Points that rows are compared with."""
+
+    points: Points
+    norms: Any  # shape (slots or more,): theirs, as the kernel keeps them
+    size: int  # slots in use
+
+
 @inner
 def copy(values: Any, out: Any) -> None:
     """Copy numbers; `out[:] = values` would have to be able to complain."""
@@ -79,14 +87,14 @@ def copy(values: Any, out: Any) -> None:
         out[i] = values[i]
 
 
-@primitive
+@inlined
 def coordinate(points: Points, j: int, k: int) -> Any:
     """Feature k of centre j."""
     return points.grid[k, j] if points.turned else points.grid[j, k]
 
 
 @shared
-def take(points: Points, j: int, out: Any) -> None:
+def copy_point(points: Points, j: int, out: Any) -> None:
     """Copy the features of centre j."""
     if points.turned:
         for k in range(len(out)):
@@ -97,7 +105,7 @@ def take(points: Points, j: int, out: Any) -> None:
 
 
 @shared
-def put(points: Points, j: int, point: Any) -> None:
+def set_point(points: Points, j: int, point: Any) -> None:
     """Let a point be centre j."""
     if points.turned:
         for k in range(len(point)):
@@ -141,6 +149,17 @@ def between_center(kernel: Kernel, points: Points, j: int, point: Any) -> float:
 
 
 @inner
+def between_centers(kernel: Kernel, points: Points, point: Any, out: Any) -> None:
+    """k(c_j, point) of the first centres, likewise."""
+    if points.turned:
+        for j in range(len(out)):
+            out[j] = between(kernel, points.grid[:, j], point)
+    else:
+        for j in range(len(out)):
+            out[j] = between(kernel, points.grid[j], point)
+
+
+@inner
 def part(rows: Rows, first: int, last: int) -> Rows:
     """Return the rows first..last only."""
     return Rows(
@@ -153,7 +172,7 @@ def part(rows: Rows, first: int, last: int) -> Rows:
 
 
 @shared
-def spread_out(rows: Rows, t: int, out: Any) -> None:
+def copy_row(rows: Rows, t: int, out: Any) -> None:
     """Copy the features of row t."""
     if rows.is_sparse:
         out[:] = 0
@@ -166,9 +185,9 @@ def spread_out(rows: Rows, t: int, out: Any) -> None:
 
 
 @inner
-def measure(kernel: Kernel, rows: Rows, first: int, last: int, norms: Any) -> None:
-    """Norms of the rows first..last, as the kernel keeps them."""
-    for t in range(first, last):
+def measure(kernel: Kernel, rows: Rows, norms: Any) -> None:
+    """Norms of the first rows, as the kernel keeps them, as many as are asked for."""
+    for t in range(len(norms)):
         if rows.is_sparse:
             x = rows.data[rows.indptr[t] : rows.indptr[t + 1]]
         else:
@@ -180,56 +199,50 @@ def measure(kernel: Kernel, rows: Rows, first: int, last: int, norms: Any) -> No
         else:
             for v in x:
                 total += v * v
-        norms[t - first] = total
+        norms[t] = total
 
 
 @inner
 def compare(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     points: Points,
     norms: Any,
     start: int,
-    out: Any,  # shape (last - first, centres)
+    out: Any,  # shape (rows, centres)
 ) -> None:
-    """Products of the rows first..last with the centres from slot `start` on."""
+    """Products of the first rows with the centres from slot `start` on."""
     if rows.is_sparse:
-        _compare_sparse(kernel, rows, first, last, points.grid, norms, start, out)
+        _compare_sparse(kernel, rows, points.grid, norms, start, out)
     else:
-        _compare_dense(kernel, rows, first, last, points.grid, start, out)
+        _compare_dense(kernel, rows, points.grid, start, out)
 
 
 @inner
 def _compare_dense(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     points: Any,  # shape (at least start + count, features)
     start: int,
-    out: Any,  # shape (last - first, count)
+    out: Any,  # shape (rows, count)
 ) -> None:
     points = points[start : start + out.shape[1]]
     if kernel.kind != Kind.LAPLACIAN:
-        np.dot(rows.X[first:last], points.T, out)
+        np.dot(rows.X[: len(out)], points.T, out)
         return
-    for t in range(first, last):
+    for t in range(len(out)):
         x = rows.X[t]
         for j in range(out.shape[1]):
             total = out.dtype.type(0)
             for k in range(len(x)):
                 total += abs(x[k] - points[j, k])
-            out[t - first, j] = total
+            out[t, j] = total
 
 
 @inner
 def _compare_sparse(
     kernel: Kernel,
     rows: Rows,
-    first: int,
-    last: int,
     features: Any,  # shape (features, at least start + count)
     norms: Any,
     start: int,
@@ -237,8 +250,8 @@ def _compare_sparse(
 ) -> None:
     count = out.shape[1]
     norms = norms[start:]
-    for t in range(first, last):
-        total = out[t - first]
+    for t in range(len(out)):
+        total = out[t]
         begin, end = rows.indptr[t], rows.indptr[t + 1]
         if kernel.kind == Kind.LAPLACIAN:
             # |x - c|_1 = |c|_1 + sum over stored features of |x_k - c_k| - |c_k|
@@ -328,7 +341,9 @@ def _compare_by_features(kernel: Kernel, features: Any, point: Any, out: Any) ->
 
 
 @inner
-def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
+def squared_distance_of_row(
+    rows: Rows, t: int, points: Points, j: int, norm: Any
+) -> float:
     """Squared distance of row t from centre j, whose squared norm is known."""
     if not rows.is_sparse:
         return _squared_gap(rows.X[t], points.grid[j])
@@ -342,8 +357,8 @@ def apart(rows: Rows, t: int, points: Points, j: int, norm: Any) -> float:
 
 
 @inner
-def blur(rows: Rows) -> float:
-    """How far `apart` may be off, as a share of the norm."""
+def rounding_error(rows: Rows) -> float:
+    """How far `squared_distance_of_row` may be off, as a share of the norm."""
     if not rows.is_sparse:
         return 0.0
     # Norms are sums of squares of as many features, in the precision of the rows.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.exponential import exp_nonpositive
-from onkel.compiled.functions import apart, inner
+from onkel.compiled.functions import inner, never_inlined
 
 
 class Kind(IntEnum):
@@ -70,7 +70,7 @@ def diagonal(kernel: Kernel, norm: Any) -> Any:
     return norm * 0.0 + 1.0
 
 
-@apart
+@never_inlined
 def transform(
     kernel: Kernel,
     values: Any,  # shape (points,): products in, kernel values out

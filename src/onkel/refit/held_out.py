@@ -91,7 +91,7 @@ class Task(NamedTuple):
         said = np.bincount(decided(scores), minlength=len(counts))
         return np.flatnonzero((counts >= SOME) & (said == 0))
 
-    def badness(self, scores: np.ndarray, rows: np.ndarray) -> float:
+    def validation_loss(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """Error, and for classes a little of the loss: what a search minimises."""
         error = self.error(scores, rows)
         if self.is_regression:

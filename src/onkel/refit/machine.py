@@ -24,8 +24,8 @@ import numpy as np
 
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.refit.deadline import ENDLESS, Deadline
+from onkel.refit.fitter import FINE, RISES, Fitter, Machine
 from onkel.refit.held_out import FEW, Task, parts
-from onkel.refit.maker import FINE, RISES, Machine, Maker
 from onkel.refit.search import CS, Choice, Finder, Search, Trial
 
 # Rows and centres of a trial.
@@ -51,7 +51,7 @@ FEWEST_FOR_EACH, WHOLE, SOLVED = 5, 5.0, 10.0
 FINDING = 0.2
 
 
-class Wish(NamedTuple):
+class Request(NamedTuple):
     """What is given; None for what is to be found."""
 
     budget: int | None
@@ -93,7 +93,7 @@ def choose(
     find: Finder,
     X: Any,
     task: Task,
-    wish: Wish,
+    request: Request,
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None],
@@ -102,8 +102,8 @@ def choose(
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
     n = len(task.y)
-    guessed = Choice(wish.gamma or start, wish.C or 1.0, np.nan)
-    if n < TOO_FEW or (wish.gamma is not None and wish.C is not None):
+    guessed = Choice(request.gamma or start, request.C or 1.0, np.nan)
+    if n < TOO_FEW or (request.gamma is not None and request.C is not None):
         return guessed
 
     def search_of(rows: int) -> Search:
@@ -117,8 +117,8 @@ def choose(
             X_,
             task_,
             parts(task_, rng, HELD_OUT),
-            min(tried, wish.budget or tried),
-            CS if wish.C is None else (wish.C,),
+            min(tried, request.budget or tried),
+            CS if request.C is None else (request.C,),
             team,
             int(rng.integers(2**32)),
             announce,
@@ -136,9 +136,9 @@ def choose(
         if not deadline.allows(takes, "trials with more rows"):
             break
         search = larger
-    if wish.gamma is not None:
-        search.judge(wish.gamma)
-        return search.tried.get(wish.gamma, guessed)
+    if request.gamma is not None:
+        search.judge(request.gamma)
+        return search.tried.get(request.gamma, guessed)
     found = search.run(guessed)
     # Of fewer rows, a gamma says too little to be made that much narrower.
     learnt = max(len(search.task.y) - len(search.held_out[0]), LEARNT)
@@ -150,7 +150,7 @@ def affordable(
     find: Finder,
     X: Any,
     task: Task,
-    wish: Wish,
+    request: Request,
     start: float,
     team: Team,
     deadline: Deadline,
@@ -160,10 +160,10 @@ def affordable(
     Trials say what they cost: first of few centres and few rows, then of more, as long
     as everything else for them would be done in time.
     """
-    n, wanted = len(task.y), wish.budget or SMALLEST_BUDGET
+    n, wanted = len(task.y), request.budget or SMALLEST_BUDGET
     rng = np.random.default_rng(0)
     # Of a narrow kernel centres are found more slowly.
-    gamma = wish.gamma or start * max(n / SAMPLED, 1.0) ** NARROWER
+    gamma = request.gamma or start * max(n / SAMPLED, 1.0) ** NARROWER
 
     def seconds(budget: int) -> tuple[float, float]:
         """How long it takes in all, and without finding centres."""
@@ -173,7 +173,7 @@ def affordable(
         held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
         trial = Trial(find, X[some], part, held[0], gamma, budget, team, rng)
         found = deadline.clock()
-        trial.solve(wish.C or 1.0, FINE, deadline.aside())
+        trial.solve(request.C or 1.0, FINE, deadline.aside())
         took = np.array([deadline.clock() - begun, deadline.clock() - found])
         return tuple(np.maximum(took * len(held), 1e-9))
 
@@ -191,7 +191,7 @@ def affordable(
         rows = n  # a copy of most of them would save little
     else:
         deadline.leave_out(f"all but {rows:,} of {n:,} rows")
-    if wish.budget is None:
+    if request.budget is None:
         return rows, None
     if budget < wanted:
         deadline.leave_out(f"all but {budget:,} of {wanted:,} centres")
@@ -202,7 +202,7 @@ def fit(
     find: Finder,
     X: Any,
     task: Task,
-    wish: Wish,
+    request: Request,
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda text: None,
@@ -227,15 +227,15 @@ def fit(
     deadline
         When it has to be done.
     """
-    with blas_in_one_thread, Team(wish.n_jobs) as team:
-        return _fit(find, X, task, wish, start, rng, announce, team, deadline)
+    with blas_in_one_thread, Team(request.n_jobs) as team:
+        return _fit(find, X, task, request, start, rng, announce, team, deadline)
 
 
 def _fit(
     find: Finder,
     X: Any,
     task: Task,
-    wish: Wish,
+    request: Request,
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None],
@@ -243,22 +243,22 @@ def _fit(
     deadline: Deadline,
 ) -> Machine:
     if deadline.is_set:
-        rows, budget = affordable(find, X, task, wish, start, team, deadline)
-        wish = wish._replace(budget=budget)
+        rows, budget = affordable(find, X, task, request, start, team, deadline)
+        request = request._replace(budget=budget)
         if rows < len(task.y):
             some = np.sort(rng.choice(len(task.y), rows, replace=False))
             X, task = X[some], task.part(some)
     choice = choose(
-        *(find, X, task, wish, start, rng, announce),
+        *(find, X, task, request, start, rng, announce),
         *(team, deadline.share(SEARCH)),
     )
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
     if deadline.is_set:
         find = in_time(find, deadline)
-    maker = Maker(
-        *(find, X, task, held_out, choice, 1 if wish.C is not None else RISES),
-        *(wish.adapt, team, int(rng.integers(2**32)), announce, deadline),
+    maker = Fitter(
+        *(find, X, task, held_out, choice, 1 if request.C is not None else RISES),
+        *(request.adapt, team, int(rng.integers(2**32)), announce, deadline),
     )
 
     def with_budget(budget: int, relevance: np.ndarray) -> Machine:
@@ -266,8 +266,8 @@ def _fit(
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
-    if wish.budget is not None:
-        return with_budget(wish.budget, maker.weigh(wish.budget))
+    if request.budget is not None:
+        return with_budget(request.budget, maker.weigh(request.budget))
     relevance = np.ones(X.shape[1])
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []

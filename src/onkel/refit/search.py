@@ -41,7 +41,7 @@ class Choice(NamedTuple):
 
     gamma: float
     C: float
-    badness: float
+    validation_loss: float
 
 
 class Trial:
@@ -82,9 +82,9 @@ class Trial:
         self.coef = found.coef
         return found.scores[self.held]
 
-    def badness(self, C: float) -> float:
+    def validation_loss(self, C: float) -> float:
         """Go on to another C, and judge it."""
-        return self.task.badness(self.solve(C), self.held)
+        return self.task.validation_loss(self.solve(C), self.held)
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -92,13 +92,13 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
-    """Least mean badness along the path, and the C."""
+    """Least mean validation loss along the path, and the C."""
     best, chosen, worse = math.inf, Cs[0], 0
     for C in Cs:
-        badness = float(np.mean([trial.badness(C) for trial in trials]))
-        badness *= 1.0 + CAUTION * math.log10(C / CS[0])
-        if badness < best:
-            best, chosen, worse = badness, C, 0
+        validation_loss = float(np.mean([trial.validation_loss(C) for trial in trials]))
+        validation_loss *= 1.0 + CAUTION * math.log10(C / CS[0])
+        if validation_loss < best:
+            best, chosen, worse = validation_loss, C, 0
         else:
             worse += 1
             if worse == PATIENCE:
@@ -200,16 +200,16 @@ class Search:
                 )
                 for held in self.held_out
             ]
-            badness, C = along_the_path(trials, self.Cs)
-            self.tried[gamma] = Choice(gamma, C, badness)
+            validation_loss, C = along_the_path(trials, self.Cs)
+            self.tried[gamma] = Choice(gamma, C, validation_loss)
             self.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
             self.longest = max(self.longest, self.deadline.clock() - begun)
-        return self.tried[gamma].badness
+        return self.tried[gamma].validation_loss
 
     def run(self, start: Choice) -> Choice:
         """Climb from a start; returns the best, with the C of the best trial."""
         gamma = climb(self.judge, start.gamma)
         if not self.tried:
             return start
-        best = min(self.tried.values(), key=lambda tried: tried.badness)
+        best = min(self.tried.values(), key=lambda tried: tried.validation_loss)
         return best._replace(gamma=gamma)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onkel.engine import block
-from onkel.engine.learner import norms_of
+from onkel.engine import evaluation
+from onkel.engine.evaluation import norms_of
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.model.rows import beside, order_for, rows_of
 from onkel.problem.kernels import Kernel, Kind
@@ -98,7 +98,7 @@ class Values:
         out = np.empty((X.shape[0], len(self.points)), self.X.dtype)
         rows = rows_of(X, self.X.dtype)
         points = beside(rows, self.points)
-        block.kernel_values(self.kernel, rows, points, self.norms, out)
+        evaluation.kernel_values(self.kernel, rows, points, self.norms, out)
         return out
 
     def of(self, X: Any) -> np.ndarray:

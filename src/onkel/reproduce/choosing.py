@@ -21,7 +21,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.model_selection import KFold
 
 import onkel
-from onkel.reproduce.online_data import Task
+from onkel.reproduce.online_data import OnlineData
 
 HELD_OUT, SPLITS = 0.2, 3
 # Rows that the linear model predicts, then learns, at a time: row by row the calls
@@ -47,39 +47,41 @@ class Choice(NamedTuple):
     error: float
 
 
-def error_of(task: Task, predicted: np.ndarray, y: np.ndarray) -> float:
+def error_of(work: OnlineData, predicted: np.ndarray, y: np.ndarray) -> float:
     """Share of mistakes, or root mean squared error."""
-    if task.is_regression:
+    if work.is_regression:
         return float(np.sqrt(np.mean((predicted - y) ** 2)))
     return float(np.mean(predicted != y))
 
 
-def pass_of(task: Task, model: Any, order: Any) -> tuple[float, float]:
+def pass_of(work: OnlineData, model: Any, order: Any) -> tuple[float, float]:
     """Progressive error of one pass, and its seconds."""
-    X, y = task.X[order], task.y[order]
+    X, y = work.X[order], work.y[order]
     start = time.perf_counter()
-    if task.is_regression:
-        error = error_of(task, onkel.progressive(model, X, y), y)
+    if work.is_regression:
+        error = error_of(work, onkel.progressive(model, X, y), y)
     else:
         onkel.progressive(model, X, y, classes=np.unique(y))
         error = model.n_mistakes_ / len(y)
     return error, time.perf_counter() - start
 
 
-def constant_error(task: Task) -> float:
+def constant_error(work: OnlineData) -> float:
     """Error of the best constant."""
-    if task.is_regression:
-        return float(task.y.std())
-    _, counts = np.unique(task.y, return_counts=True)
+    if work.is_regression:
+        return float(work.y.std())
+    _, counts = np.unique(work.y, return_counts=True)
     return float(1.0 - counts.max() / counts.sum())
 
 
-def halves(task: Task, most: int | None = None, count: int = SPLITS) -> list[Split]:
+def halves(
+    work: OnlineData, most: int | None = None, count: int = SPLITS
+) -> list[Split]:
     """Split training rows at random into 80 % to learn and 20 % to test, repeatedly.
 
     Parameters
     ----------
-    task
+    work
         Whose training rows are taken, or 1 % of them if there are many.
     most
         Rows, at most; None for no limit.
@@ -88,41 +90,43 @@ def halves(task: Task, most: int | None = None, count: int = SPLITS) -> list[Spl
     """
     found = []
     for seed in range(count):
-        rows = task.tuning_rows(np.random.default_rng(seed))[:most]
+        rows = work.tuning_rows(np.random.default_rng(seed))[:most]
         held_out, learnt = np.split(rows, [round(HELD_OUT * len(rows))])
         found.append(Split(learnt, held_out))
     return found
 
 
-def folds(task: Task, most: int | None = None, count: int = 5) -> list[Split]:
+def folds(work: OnlineData, most: int | None = None, count: int = 5) -> list[Split]:
     """Split training rows, or some, for a cross-validation; parameters as `halves`."""
-    rows = np.random.default_rng(0).permutation(task.n_train)[:most]
+    rows = np.random.default_rng(0).permutation(work.n_train)[:most]
     parts = KFold(count).split(rows)
     return [Split(rows[learnt], rows[tested]) for learnt, tested in parts]
 
 
-def passes(task: Task, most: int | None = None, count: int = SPLITS) -> list[Split]:
+def passes(
+    work: OnlineData, most: int | None = None, count: int = SPLITS
+) -> list[Split]:
     """Put training rows, or some, in random orders, with none to test.
 
     What counts then is the progressive error. Parameters as `halves`.
     """
     none = np.zeros(0, dtype=int)
-    orders = (np.random.default_rng(k).permutation(task.n_train) for k in range(count))
+    orders = (np.random.default_rng(k).permutation(work.n_train) for k in range(count))
     return [Split(order[:most], none) for order in orders]
 
 
 def choose(
-    task: Task,
+    work: OnlineData,
     make: Callable[..., Any],
     grid: Mapping[str, Sequence[Any]],
-    progressive_error: Callable[[Task, Any, np.ndarray], float],
+    progressive_error: Callable[[OnlineData, Any, np.ndarray], float],
     splits: Sequence[Split] | None = None,
 ) -> Choice:
     """Try all combinations of a grid, and return the best.
 
     Parameters
     ----------
-    task
+    work
         Whose training rows are used, or some of them.
     make
         Makes an unfitted model from the parameters of the grid.
@@ -133,19 +137,19 @@ def choose(
     splits
         Rows to learn and to test; None for those of `halves`.
     """
-    splits = halves(task) if splits is None else splits
+    splits = halves(work) if splits is None else splits
 
     def error(model: Any, split: Split) -> float:
         try:
-            if task.is_regression or not len(split.tested):
-                return progressive_error(task, model, split.learnt)
-            model.fit(task.X[split.learnt], task.y[split.learnt])
+            if work.is_regression or not len(split.tested):
+                return progressive_error(work, model, split.learnt)
+            model.fit(work.X[split.learnt], work.y[split.learnt])
         except ValueError as failure:
             if "overflow" in str(failure):
                 return np.inf  # steps too long for numbers: certainly not the best
             raise
-        X, y = task.X[split.tested], task.y[split.tested]
-        return error_of(task, model.predict(X), y)
+        X, y = work.X[split.tested], work.y[split.tested]
+        return error_of(work, model.predict(X), y)
 
     best = Choice({}, np.inf)
     for values in itertools.product(*grid.values()):
@@ -156,20 +160,20 @@ def choose(
     return best
 
 
-def linear(task: Task, loss: str, **parameters: Any) -> Any:
+def linear(work: OnlineData, loss: str, **parameters: Any) -> Any:
     """Return scikit-learn's linear model of that loss, for one pass, unfitted."""
     once: dict[str, Any] = {"max_iter": 1, "tol": None, **parameters}
-    if task.is_regression:
+    if work.is_regression:
         return SGDRegressor(loss=loss, epsilon=0.0, **once)
     return SGDClassifier(loss=loss, **once)
 
 
-def linear_error(task: Task, model: Any, order: np.ndarray) -> float:
+def linear_error(work: OnlineData, model: Any, order: np.ndarray) -> float:
     """Progressive error of the linear model, in small batches."""
-    X, y = task.X[order], task.y[order]
+    X, y = work.X[order], work.y[order]
     known: dict[str, Any] = {}
     size = BATCH
-    if not task.is_regression:
+    if not work.is_regression:
         known["classes"] = np.unique(y)
         size = BATCH_OF_MANY if len(known["classes"]) > MANY else BATCH
     predicted = np.zeros_like(y)
@@ -180,4 +184,4 @@ def linear_error(task: Task, model: Any, order: np.ndarray) -> float:
             if start > 0:
                 predicted[rows] = model.predict(X[rows])
             model.partial_fit(X[rows], y[rows], **known)
-    return error_of(task, predicted, y)
+    return error_of(work, predicted, y)

@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
 
@@ -37,6 +37,17 @@ PAPERS: dict[str, Any] = {
 }
 CLAIMS = "claims"
 CELL_SECONDS = 60.0
+
+
+class Request(NamedTuple):
+    """What is asked for; parameters of `reproduce`."""
+
+    output: Path
+    permutations: int | None
+    datasets: Sequence[str] | None
+    systems: Sequence[str] | None
+    cell_seconds: float
+    jobs: int
 
 
 def tables() -> dict[str, Table]:
@@ -106,21 +117,19 @@ def _is_enough(outcome: store.Outcome, wanted: int, limit: float) -> bool:
     return done < outcome["wanted"] and done * another + another > limit
 
 
-def _command(what: str, output: Path, options: dict[str, Any]) -> str:
-    words = ["onkel", "reproduce", what]
-    for name, value in options.items():
-        if value is None:
-            continue
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            shown = f'"{one}"' if " " in str(one) else str(one)
-            words += [f"--{name}", shown]
-    return " ".join([*words, "--output", str(output)])
-
-
-def _about(command: str) -> dict[str, str]:
-    """Describe the run: command, machine and day."""
+def _about(table: Table, request: Request) -> dict[str, str]:
+    """Describe the run: command, computer and day."""
+    words = ["onkel", "reproduce", table.target]
+    for option, values in (
+        ("permutations", [request.permutations] if request.permutations else ()),
+        ("data", request.datasets or ()),
+        ("system", request.systems or ()),
+        ("cell-seconds", [f"{request.cell_seconds:g}"]),
+    ):
+        for value in map(str, values):
+            words += [f"--{option}", f'"{value}"' if " " in value else value]
     return {
-        "command": command,
+        "command": " ".join([*words, "--output", str(request.output)]),
         "machine": f"{os.cpu_count()} cores {platform.machine()}, "
         f"{platform.system()}, Python {platform.python_version()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -191,43 +200,34 @@ def reproduce(
     output = Path(output)
     if what == CLAIMS:
         return [claims.write(output)]
+    request = Request(output, permutations, datasets, systems, cell_seconds, jobs)
     chosen = asked(what)
     for table in chosen:
-        cells = _picked(table, datasets, systems)
-        wanted = permutations or table.permutations
-        path = store.file_of(table.target, output)
-        content = store.read(path)
-        known = store.everything(output)
-        waiting = []
-        for cell in cells:
-            if cell.system is None:
-                content["cells"].pop(cell.key, None)
-                continue
-            before = known.get(store.fingerprint(table, cell))
-            if before is not None and _is_enough(before, wanted, cell_seconds):
-                content["cells"][cell.key] = before
-            else:
-                waiting.append(cell)
-        content["about"] = _about(
-            _command(
-                table.target,
-                output,
-                {
-                    "permutations": permutations,
-                    "data": datasets,
-                    "system": systems,
-                    "cell-seconds": f"{cell_seconds:g}",
-                },
-            )
-        )
-        store.write(path, content)
-        done = _outcomes(table, waiting, wanted, cell_seconds, jobs)
-        for count, (cell, outcome) in enumerate(done, start=1):
-            announce(f"{table.target}: {cell.key} ({count} of {len(waiting)})")
-            content["cells"][cell.key] = outcome
-            store.write(path, content)
+        _run(table, request, announce)
     papers = dict.fromkeys(table.paper for table in chosen)
-    return [
-        page.write(name, PAPERS[name].TITLE, PAPERS[name].TABLES, output)
-        for name in papers
-    ]
+    return [page.write(name, PAPERS[name].TABLES, output) for name in papers]
+
+
+def _run(table: Table, request: Request, announce: Callable[[str], None]) -> None:
+    """Run the cells of a table that are asked for and not known, and keep them."""
+    wanted = request.permutations or table.permutations
+    path = store.file_of(table.target, request.output)
+    content = store.read(path)
+    known = store.everything(request.output)
+    waiting = []
+    for cell in _picked(table, request.datasets, request.systems):
+        if cell.setup is None:
+            content["cells"].pop(cell.key, None)
+            continue
+        before = known.get(store.fingerprint(table, cell))
+        if before is not None and _is_enough(before, wanted, request.cell_seconds):
+            content["cells"][cell.key] = before
+        else:
+            waiting.append(cell)
+    content["about"] = _about(table, request)
+    store.write(path, content)
+    done = _outcomes(table, waiting, wanted, request.cell_seconds, request.jobs)
+    for count, (cell, outcome) in enumerate(done, start=1):
+        announce(f"{table.target}: {cell.key} ({count} of {len(waiting)})")
+        content["cells"][cell.key] = outcome
+        store.write(path, content)

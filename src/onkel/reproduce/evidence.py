@@ -1,34 +1,17 @@
-"""Evidence: outcomes of tables and figures, and what comparisons of them say."""
+"""Evidence: outcomes of tables and figures, and the runs that a claim compares."""
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_ind_from_stats
 
 from onkel.reproduce.store import Outcome, file_of, read
+from onkel.reproduce.summary import unrest
 
-SUPPORTED, CONTRADICTED, MIXED = "supported", "contradicted", "mixed"
-UNTESTABLE = "untestable here"
-LEVEL = 0.01  # of the t-test
-# Of times: least factor, and least seconds.
-FACTOR, MEASURABLE = 1.5, 0.05
-
-
-class Finding(NamedTuple):
-    """A verdict on a claim, and the numbers behind it."""
-
-    verdict: str
-    shown: str
-
-
-class Pair(NamedTuple):
-    """Two sets of runs, of which a claim says that the first is better."""
-
-    name: str
-    first: Sequence[float]
-    second: Sequence[float]
+PERCENT = 100.0
 
 
 class Evidence:
@@ -42,156 +25,136 @@ class Evidence:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._targets: dict[str, dict[tuple[str, ...], Outcome]] = {}
 
-    def outcome(self, target: str, *key: str) -> Outcome | None:
-        """Return the outcome of a cell that was run: data set, algorithm, size."""
-        found: Outcome | None = read(file_of(target, self.folder))["cells"].get(
-            "/".join(key)
-        )
-        return found if found is not None and "values" in found else None
+    def cells(self, target: str) -> dict[tuple[str, ...], Outcome]:
+        """Return the outcomes of cells that were run, by data set, system and size."""
+        if target not in self._targets:
+            found = read(file_of(target, self.folder))["cells"]
+            self._targets[target] = {
+                tuple(key.split("/")): outcome
+                for key, outcome in found.items()
+                if "values" in outcome
+            }
+        return self._targets[target]
 
-    def values(self, target: str, *key: str, of: str = "values") -> list[float]:
-        """Return the runs of a cell, none if it was not run."""
-        found = self.outcome(target, *key)
-        return [] if found is None else list(found.get(of, []))
+    def outcome(
+        self, target: str, data: str, system: str, size: str = ""
+    ) -> Outcome | None:
+        """Return the outcome of a cell, None if it was not run; any size if none."""
+        for key, found in self.cells(target).items():
+            if key[:2] == (data, system) and size in ("", *key[2:]):
+                return found
+        return None
 
-    def keys(self, target: str) -> list[tuple[str, ...]]:
-        """Return data set, algorithm and size of all cells that were run."""
-        cells = read(file_of(target, self.folder))["cells"]
-        return [tuple(key.split("/")) for key in cells if "values" in cells[key]]
+    def budgets(self, target: str, data: str) -> list[str]:
+        """Return the sizes of a data set's cells, ascending."""
+        return sorted({key[2] for key in self.cells(target) if key[0] == data}, key=int)
 
 
-def outcome_of(pair: Pair, larger: bool = False) -> int:
-    """Return 1 if the first is better, -1 if worse, 0 if that cannot be told.
+class Pair(NamedTuple):
+    """Two sets of runs, of which a claim says that the first is better."""
 
-    By Welch's t-test at 1 %; with a single run on either side nothing can be told.
+    name: str
+    first: Sequence[float]
+    second: Sequence[float]
 
-    Examples
-    --------
-    >>> from onkel.reproduce.evidence import Pair, outcome_of
-    >>> outcome_of(Pair("", [1.0, 1.1, 0.9], [2.0, 2.1, 1.9]))
-    1
+
+# A system, several of which the best counts, or a system with other keys of its own.
+Side = str | Sequence[str] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a claim, or a part of it, asks of the outcomes.
+
+    The parameters are the keys of claims.toml, where they are explained.
     """
-    difference = float(np.mean(pair.first) - np.mean(pair.second))
-    if min(len(pair.first), len(pair.second)) < 2 or difference == 0:
-        return 0
-    described = [
-        number
-        for runs in (pair.first, pair.second)
-        for number in (np.mean(runs), np.std(runs, ddof=1), len(runs))
-    ]
-    if described[1] + described[4] > 0:
-        p = ttest_ind_from_stats(*described, equal_var=False).pvalue
-        if p > LEVEL:
-            return 0
-    return 1 if (difference > 0) == larger else -1
 
+    by: str
+    target: str = ""
+    data: Sequence[str] = ()
+    first: Side = ""
+    second: Side = ""
+    of: str = "values"
+    epoch: int = 0
+    unrest: bool = False
+    cell: str = "{}"
+    sized: bool = True
+    each: Mapping[str, Any] = field(default_factory=dict)
+    pair: str = ""
+    opposite: Sequence[str] = ()
+    digits: int = 2
+    room: float = 0.0
+    about: str = ""
+    verdict: str = ""
+    shown: str = ""
 
-def time_of(pair: Pair) -> int:
-    """Return 1 if the first is faster, -1 if slower, 0 if that cannot be told.
+    def pairs(self, evidence: Evidence) -> Iterator[Pair]:
+        """Yield what is to be compared: a pair for every data set and variable."""
+        for data in self.data:
+            choices = dict(self.each)
+            if isinstance(choices.get("budget"), str):
+                known = evidence.budgets(self.target, data)
+                choices["budget"] = known if choices["budget"] == "all" else known[-1:]
+            for values in itertools.product(*choices.values()):
+                chosen = dict(zip(choices, values, strict=True))
+                yield self._pair(evidence, {"data": data, **chosen})
 
-    The fastest runs count, and a factor of less than 1.5 does not: the machine is busy,
-    and cells are not run at the same time.
+    def _pair(self, evidence: Evidence, variables: Mapping[str, str]) -> Pair:
+        sides = [
+            (side, *self.best(evidence, side, variables))
+            for side in (self.first, self.second)
+        ]
+        is_opposite = variables["data"] in self.opposite
+        if is_opposite:
+            sides.reverse()
+        chosen = [
+            name for side, name, _ in sides if is_opposite or isinstance(side, list)
+        ]
+        name = self.pair.format(**variables) or " ".join(variables.values())
+        if chosen:
+            name += f" ({', '.join(chosen)})"
+        return Pair(name, *(runs for _, _, runs in sides))
 
-    Examples
-    --------
-    >>> from onkel.reproduce.evidence import Pair, time_of
-    >>> time_of(Pair("", [1.0, 9.0], [2.0, 2.1]))
-    1
-    """
-    first, second = min(pair.first), min(pair.second)
-    if max(first / second, second / first) < FACTOR:
-        return 0
-    return 1 if first < second else -1
+    def best(
+        self, evidence: Evidence, side: Side, variables: Mapping[str, str]
+    ) -> tuple[str, list[float]]:
+        """Return the system of a side with the lowest mean, and its runs."""
+        if isinstance(side, Mapping):
+            own = {key: value for key, value in side.items() if key != "system"}
+            return replace(self, **own).best(evidence, side["system"], variables)
+        found = {}
+        for template in [side] if isinstance(side, str) else side:
+            system = template.format(**variables)
+            runs = self.runs(evidence, system, variables)
+            if runs:
+                found[system] = runs
+        if not found:
+            return "", []
+        system = min(found, key=lambda name: float(np.mean(found[name])))
+        return system, found[system]
 
+    def runs(
+        self, evidence: Evidence, system: str, variables: Mapping[str, str]
+    ) -> list[float]:
+        """Return what a system's cell has: a number for each run, none if not run."""
+        label = self.cell.format(system, **variables)
+        size = variables.get("budget", "") if self.sized else ""
+        found = evidence.outcome(self.target, variables["data"], label, size)
+        if found is None:
+            return []
+        if self.unrest:
+            return list(unrest(np.array(found["curves"][self.of])))
+        if self.epoch:
+            return [run[self.epoch - 1] for run in found["curves"][self.of]]
+        if self.of == "missed":
+            return [PERCENT - value for value in found["values"]]
+        return list(found.get(self.of, []))
 
-def _judged(
-    pairs: Iterable[Pair],
-    result: Callable[[Pair], int],
-    number: Callable[[Sequence[float]], float],
-    signs: str,
-    digits: int,
-    about: str,
-) -> Finding:
-    """Judge a claim that the first of each pair is better; `signs` of worse to better.
-
-    Pairs without runs are left out.
-    """
-    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
-    if not told:
-        return Finding(UNTESTABLE, "not run")
-    results = [result(pair) for pair in told]
-    shown = "; ".join(
-        f"{pair.name} {number(pair.first):.{digits}f} {signs[one + 1]} "
-        f"{number(pair.second):.{digits}f}"
-        for pair, one in zip(told, results, strict=True)
-    )
-    wins, losses = results.count(1), results.count(-1)
-    verdict = MIXED if wins or losses else UNTESTABLE
-    if wins and not losses and wins >= len(told) / 2:
-        verdict = SUPPORTED
-    elif losses and not wins:
-        verdict = CONTRADICTED
-    lead = f"{about}: " if about else ""
-    tally = f"{wins} of {len(told)} better, {losses} worse. "
-    if not wins + losses:
-        tally = "no difference can be told. "
-    return Finding(verdict, f"{lead}{tally}{shown}")
-
-
-def mean(runs: Sequence[float]) -> float:
-    """Return the mean of some runs."""
-    return float(np.mean(runs))
-
-
-def better(
-    pairs: Iterable[Pair], larger: bool = False, digits: int = 2, about: str = ""
-) -> Finding:
-    """Judge a claim that the first of each pair is better.
-
-    Parameters
-    ----------
-    pairs
-        Those without runs are left out.
-    larger
-        Whether larger is better.
-    digits
-        Of the numbers shown.
-    about
-        What is compared.
-    """
-    signs = "<≈>" if larger else ">≈<"
-    return _judged(
-        pairs, lambda pair: outcome_of(pair, larger), mean, signs, digits, about
-    )
-
-
-def faster(pairs: Iterable[Pair], digits: int = 2, about: str = "") -> Finding:
-    """Judge a claim that the first of each pair is faster; parameters as `better`.
-
-    Pairs that take next to no time are left out.
-    """
-    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
-    pairs = [p for p in told if max(min(p.first), min(p.second)) >= MEASURABLE]
-    if told and not pairs:
-        return Finding(UNTESTABLE, f"less than {MEASURABLE} s")
-    return _judged(pairs, time_of, min, ">≈<", digits, f"seconds, {about}")
-
-
-def alike(
-    pairs: Iterable[Pair], room: float, digits: int = 2, about: str = ""
-) -> Finding:
-    """Judge a claim that both of each pair are nearly equal: no further than `room`."""
-    told = [pair for pair in pairs if len(pair.first) and len(pair.second)]
-    if not told:
-        return Finding(UNTESTABLE, "not run")
-    gaps = [abs(mean(pair.first) - mean(pair.second)) for pair in told]
-    near = sum(gap <= room for gap in gaps)
-    verdict = {len(told): SUPPORTED, 0: CONTRADICTED}.get(near, MIXED)
-    worst = told[int(np.argmax(gaps))]
-    lead = f"{about}: " if about else ""
-    return Finding(
-        verdict,
-        f"{lead}{near} of {len(told)} within {room:g}; largest gap: {worst.name} "
-        f"{mean(worst.first):.{digits}f} and {mean(worst.second):.{digits}f}",
-    )
+    @property
+    def title(self) -> str:
+        """What is compared: the two systems, unless the claim says otherwise."""
+        if isinstance(self.first, str) and isinstance(self.second, str):
+            return self.about or f"{self.first}, {self.second}"
+        return self.about

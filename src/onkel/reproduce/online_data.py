@@ -29,7 +29,7 @@ JOINED = ("a9a", "w8a", "ijcnn1", "dna")
 SPARSE = ("a9a", "w8a")
 
 
-class Task(NamedTuple):
+class OnlineData(NamedTuple):
     """Rows to predict and learn, and how many of them parameters may be chosen on."""
 
     name: str
@@ -59,7 +59,7 @@ def _narrow(X: Any) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
-def whole(name: str) -> Task:
+def whole(name: str) -> OnlineData:
     """Load a classification data set as it is, its test part after its training part.
 
     Rows are dense, except where most of their numbers are 0 (a9a, w8a).
@@ -69,16 +69,18 @@ def whole(name: str) -> Task:
     if name in JOINED:
         X_test, y_test = load(name, "test")
         X, y = _narrow(scipy.sparse.vstack([X, X_test])), np.concatenate([y, y_test])
-    return Task(name, X if name in SPARSE else _dense(X), y, False, n_train)
+    return OnlineData(name, X if name in SPARSE else _dense(X), y, False, n_train)
 
 
-def task(name: str, regression: bool = False) -> Task:
+def task(name: str, regression: bool = False) -> OnlineData:
     """Load and scale a data set; nycflights can be either kind."""
     _, X, y, _, n_train = whole(name)
     if name in SCALERS:
         X = SCALERS[name].fit_transform(X.astype(np.float64)).astype(np.float32)
     if not regression:
-        return Task(name, X, y > LATE if name == "nycflights" else y, False, n_train)
+        return OnlineData(
+            name, X, y > LATE if name == "nycflights" else y, False, n_train
+        )
     if name == "casp":
         y = minmax_scale(y)
-    return Task(name, X, y, True, n_train)
+    return OnlineData(name, X, y, True, n_train)

@@ -10,14 +10,9 @@ from typing import Any
 
 from onkel.measuring.markdown import markdown, power
 from onkel.reproduce import published, store
-from onkel.reproduce.protocol import LINEAR, Cell, Figure, Table
-from onkel.reproduce.verdict import (
-    NOT_RUN,
-    OURS_ONLY,
-    Measured,
-    measured,
-    verdict,
-)
+from onkel.reproduce.agreement import NOT_RUN, OURS_ONLY, agreement
+from onkel.reproduce.protocol import LINEAR, Cell, Figure, Table, title
+from onkel.reproduce.summary import Measured, measured
 
 UNITS = {
     "mistake_rate_pct": "mistakes, %",
@@ -28,111 +23,120 @@ EARLIER = "*"  # after the number of orders
 HEADS = ("ours", "published", "size", "published", "verdict", "chosen", "orders", "s")
 
 
-def verdict_of(table: Table, cell: Cell, outcome: store.Outcome | None) -> str:
-    """Return the verdict on a cell; outcome is None if it was not asked for."""
-    if cell.system is None:
+def said_of(table: Table, cell: Cell, outcome: store.Outcome | None) -> str:
+    """Return what a cell says of its number; outcome is None if not asked for."""
+    if cell.setup is None:
         return f"{NOT_RUN}: {cell.why_not}"
     if outcome is None:
         return f"{NOT_RUN}: not asked for"
     if "why_not" in outcome:
         return f"{NOT_RUN}: {outcome['why_not']}"
-    if cell.entry is None or cell.entry.value is None:
+    theirs = _theirs(table, cell)
+    if cell.published is None or theirs is None:
         return OURS_ONLY
-    return verdict(
+    return agreement(
         measured(outcome["values"]),
-        Measured(cell.entry.value, table.std_unit * (cell.entry.std or 0.0)),
+        theirs,
         constant=outcome["constant"],
-        same_data=outcome["rows"] == cell.entry.n_train,
+        same_data=outcome["rows"] == cell.published.n_train,
         digits=table.digits,
         larger_is_better=table.metric == "accuracy_pct",
     )
 
 
-def _spread(number: Measured, digits: int, known: bool) -> str:
-    shown = f"{number.mean:.{digits}f}"
-    return f"{shown} ± {number.std:.{digits}f}" if known else shown
+def _theirs(table: Table, cell: Cell) -> Measured | None:
+    number = cell.published
+    if number is None or number.value is None:
+        return None
+    return Measured(number.value, table.std_unit * (number.std or 0.0))
 
 
 def _chosen(cell: Cell, outcome: store.Outcome) -> str:
-    assert cell.system is not None
+    assert cell.setup is not None
     shown = []
     for name, value in outcome["parameters"].items():
-        unit = cell.system.units.get(name, "").replace("1/n", "/n")
+        unit = cell.setup.units.get(name, "").replace("1/n", "/n")
         shown.append(f"{name} {power(value)}{unit}")
     return ", ".join(shown)
 
 
 def _row(table: Table, cell: Cell, outcome: store.Outcome | None) -> list[str]:
     """Lay out a cell: what `HEADS` says, after its name."""
-    entry = cell.entry
-    theirs = "-"
-    if entry is not None and entry.value is not None:
-        number = Measured(entry.value, table.std_unit * (entry.std or 0.0))
-        theirs = _spread(number, table.digits, entry.std is not None)
+    number, theirs = cell.published, _theirs(table, cell)
+    their_value, their_size = "-", "-"
+    if number is not None and theirs is not None:
+        is_single = number.std is None
+        their_value = theirs.shown(table.digits, is_single)
     sizes = published.sizes(table.paper, table.name)
-    size = sizes.get((entry.dataset, entry.algorithm, entry.size)) if entry else None
+    size = number and sizes.get((number.dataset, number.algorithm, number.size))
+    if size is not None and size.value is not None:
+        their_size = f"{size.value:,.0f}"
     name = cell.algorithm
-    if cell.size and cell.size.isdigit() and size is None:
+    if cell.size.isdigit() and size is None:
         name += f", {int(cell.size):,}"
-    said = verdict_of(table, cell, outcome)
-    their_size = "-" if size is None or size.value is None else f"{size.value:,.0f}"
+    our_value, our_size, orders, seconds = _our_columns(table, cell, outcome)
+    said = said_of(table, cell, outcome)
+    chosen = _chosen(cell, outcome) if outcome and cell.setup else ""
+    ours_beside_theirs = [our_value, their_value, our_size, their_size]
+    return [name, *ours_beside_theirs, said, chosen, orders, seconds]
+
+
+def _our_columns(
+    table: Table, cell: Cell, outcome: store.Outcome | None
+) -> tuple[str, str, str, str]:
+    """Return value, size, orders and seconds of a cell."""
     if outcome is None or "values" not in outcome:
-        chosen = _chosen(cell, outcome) if outcome and cell.system else ""
-        return [name, "-", theirs, "-", their_size, said, chosen, "0", "-"]
-    values, seconds = outcome["values"], outcome.get("seconds") or []
+        return "-", "-", "0", "-"
+    values, sizes = outcome["values"], outcome.get("sizes")
     orders = str(len(values))
     if outcome.get("earlier"):
         orders += EARLIER
-    is_linear = cell.system is not None and cell.system.kind == LINEAR
+    is_linear = cell.setup is not None and cell.setup.kind == LINEAR
     if len(values) < outcome["wanted"] and not is_linear:
         orders += f" of {outcome['wanted']}"
-    ours = measured(outcome.get("sizes") or [0])
-    return [
-        name,
-        _spread(measured(values), table.digits, len(values) > 1),
-        theirs,
-        f"{ours.mean:,.0f}" if outcome.get("sizes") else "-",
-        their_size,
-        said,
-        _chosen(cell, outcome),
+    seconds = outcome.get("seconds")
+    return (
+        measured(values).shown(table.digits, is_single=len(values) == 1),
+        f"{measured(sizes).mean:,.0f}" if sizes else "-",
         orders,
         f"{measured(seconds).mean:.2f}" if seconds else "-",
-    ]
+    )
 
 
 def _data_lines(
     table: Table, data: str, cells: Sequence[Cell], outcomes: dict[str, Any]
 ) -> list[str]:
     """Return the section of one data set."""
-    if all(cell.system is None for cell in cells):
+    if all(cell.setup is None for cell in cells):
         reasons = list(dict.fromkeys(cell.why_not for cell in cells))
         return [f"### {data}", "", f"{NOT_RUN.capitalize()}: {'; '.join(reasons)}.", ""]
     some = next((o for o in outcomes.values() if o is not None), None)
     if some is None:
         return [f"### {data}", "", f"{NOT_RUN.capitalize()}: not asked for.", ""]
-    entry = next((cell.entry for cell in cells if cell.entry is not None), None)
     ours = table.data[data]
     note = "" if ours == data else f" (our {ours})"
-    if entry is not None and entry.n_train != some["rows"]:
-        note += f"; the paper has {entry.n_train:,}"
-    constant = f"{some['constant']:.{table.digits}f}"
-    heads = ("system", *HEADS)
+    number = next((cell.published for cell in cells if cell.published), None)
+    if number is not None and number.n_train != some["rows"]:
+        note += f"; the paper has {number.n_train:,}"
     return [
         f"### {data}",
         "",
         f"{some['rows']:,} rows{note}, {some['features']} features. Constant "
-        f"predictor: {constant}.",
+        f"predictor: {some['constant']:.{table.digits}f}.",
         "",
-        *markdown(heads, (_row(table, cell, outcomes[cell.key]) for cell in cells)),
+        *markdown(
+            ("system", *HEADS),
+            (_row(table, cell, outcomes[cell.key]) for cell in cells),
+        ),
     ]
 
 
 def _counts(table: Table, content: dict[str, Any]) -> str:
     found: Counter[str] = Counter()
     for cell in table.cells():
-        if cell.entry is None:
+        if cell.published is None:
             continue
-        said = verdict_of(table, cell, content["cells"].get(cell.key))
+        said = said_of(table, cell, content["cells"].get(cell.key))
         found[said.split(":")[0].split(" (")[0]] += 1
     return ", ".join(f"{name} {count}" for name, count in found.most_common())
 
@@ -159,7 +163,7 @@ def _figure_lines(figure: Figure, content: dict[str, Any], folder: Path) -> list
         if outcome is not None and "values" in outcome:
             outcomes.setdefault(cell.data, {})[cell.algorithm] = outcome
         else:
-            said = verdict_of(figure, cell, outcome)
+            said = said_of(figure, cell, outcome)
             lines.append(f"- {cell.data}, {cell.algorithm}: {said}")
     if not outcomes:
         return [*lines, ""]
@@ -217,15 +221,13 @@ those reported, so that ours is a little too good there.
 """
 
 
-def write(paper: str, title: str, tables: Sequence[Table], folder: Path) -> Path:
+def write(paper: str, tables: Sequence[Table], folder: Path) -> Path:
     """Write the page of a paper, of all of its targets that have been run.
 
     Parameters
     ----------
     paper
         Name of the page.
-    title
-        Its heading.
     tables
         The paper's targets.
     folder
@@ -233,7 +235,7 @@ def write(paper: str, title: str, tables: Sequence[Table], folder: Path) -> Path
     """
     contents = {t.target: store.read(store.file_of(t.target, folder)) for t in tables}
     run = [table for table in tables if "about" in contents[table.target]]
-    lines = [f"# {title}", "", *EXPLANATION.splitlines(), ""]
+    lines = [f"# {title(paper)}", "", *EXPLANATION.splitlines(), ""]
     shared = [one for one in tables[0].readings if all(one in t.readings for t in run)]
     if len(run) > 1 and shared:
         lines += ["How the paper is read:", "", *(f"- {one}" for one in shared), ""]

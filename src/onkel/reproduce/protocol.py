@@ -1,24 +1,29 @@
-"""What a paper's table or figure needs to be run again: systems, data, search, metric.
+"""What a paper's table or figure needs to be run again: setups, data, search, metric.
 
-A paper's module describes its tables with these; the runner and the page read them.
+protocols.toml describes the tables, a paper's module adds what is code; the runner and
+the page read them.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import onkel
 from onkel.reproduce import published
 from onkel.reproduce.choosing import linear
-from onkel.reproduce.online_data import Task
-from onkel.reproduce.published import Entry
+from onkel.reproduce.online_data import OnlineData
+from onkel.reproduce.published import PublishedNumber
 
 # Name of an estimator that is not ours: scikit-learn's linear SGD, the model to beat.
 LINEAR = "linear SGD"
+NO_SETUP = "no such system here"
 
 
 @dataclass(frozen=True)
-class System:
+class EstimatorSetup:
     """An algorithm as a paper runs it: our estimator, what is fixed, what is searched.
 
     Parameters
@@ -42,8 +47,8 @@ class System:
     units: Mapping[str, str] = field(default_factory=dict)
     search_rows: int | None = None
 
-    def build(self, work: Task, rows: int, **parameters: Any) -> Any:
-        """Return the estimator, unfitted, for so many rows of a task."""
+    def build(self, work: OnlineData, rows: int, **parameters: Any) -> Any:
+        """Return the estimator, unfitted, for so many of the rows."""
         given = {**self.fixed, **parameters}
         if self.kind == LINEAR:
             return linear(work, **given)
@@ -55,7 +60,7 @@ class System:
         return getattr(onkel, self.kind)(**given)
 
 
-class Search(NamedTuple):
+class SearchProtocol(NamedTuple):
     """How a paper chooses parameters."""
 
     kind: str  # "held-out": several splits into 80 % and 20 %; "folds"; "passes"
@@ -69,9 +74,9 @@ class Cell(NamedTuple):
     data: str  # the paper's name
     algorithm: str  # the paper's name, with loss and maintenance where it has several
     size: str  # as published
-    entry: Entry | None  # None for what we add to the table
-    system: System | None
-    why_not: str  # if there is no system, or no data
+    published: PublishedNumber | None  # None for what we add to the table
+    setup: EstimatorSetup | None
+    why_not: str  # if there is no setup, or no data
 
     @property
     def key(self) -> str:
@@ -94,22 +99,23 @@ class Table:
     digits
         Decimals that the paper prints.
     load
-        Returns the task, of one of our data sets.
+        Returns the rows of one of our data sets.
     data
         Our data set by the paper's name, where there is one. May have others, too, for
         the extra systems.
-    system
-        Returns our system for a published number, or why there is none.
     search
         How parameters are chosen.
     permutations
         Random orders of the rows.
     readings
         How we read the paper where it is silent, and where we leave it.
+    setup_of
+        Returns our setup for a published number, on one of our data sets, or why there
+        is none.
     remarks
         What to make of the numbers; written by hand.
     extra
-        Systems that the paper does not have, on all data, by name.
+        Setups that the paper does not have, by name, on one of our data sets.
     std_unit
         What a published standard deviation is multiplied by.
     held_out
@@ -130,16 +136,18 @@ class Table:
     digits: int
     load: Callable[[str], Any]
     data: Mapping[str, str]
-    system: Callable[[Entry], System | str]
-    search: Search
+    search: SearchProtocol
     permutations: int
     readings: Sequence[str]
+    setup_of: Callable[[PublishedNumber, str], EstimatorSetup | str] = (
+        lambda number, name: NO_SETUP
+    )
     remarks: Sequence[str] = ()
-    extra: Callable[[str], Mapping[str, System]] = lambda name: {}
+    extra: Callable[[str], Mapping[str, EstimatorSetup]] = lambda name: {}
     std_unit: float = 1.0
     held_out: bool = False
     missing: Mapping[str, str] = field(default_factory=dict)
-    label: Callable[[Entry], str] = lambda entry: entry.algorithm
+    label: Callable[[PublishedNumber], str] = lambda number: number.algorithm
     measure: Callable[[str, Cell, int, float], dict[str, Any]] | None = None
 
     @property
@@ -150,28 +158,25 @@ class Table:
     def cells(self) -> list[Cell]:
         """Return all cells, by data set, in the paper's order."""
         found = []
-        entries = published.of(self.paper, self.name, self.metric)
-        names = dict.fromkeys([*(entry.dataset for entry in entries), *self.data])
-        for name in names:
-            for entry in entries:
-                if entry.dataset == name:
-                    found.append(self._cell(entry))
-            if name in self.data:
-                for algorithm, system in self.extra(self.data[name]).items():
-                    found.append(Cell(name, algorithm, "", None, system, ""))
+        numbers = published.of(self.paper, self.name, self.metric)
+        for data in dict.fromkeys([*(one.dataset for one in numbers), *self.data]):
+            found += [self._cell(one) for one in numbers if one.dataset == data]
+            if data in self.data:
+                added = self.extra(self.data[data])
+                found += [Cell(data, name, "", None, added[name], "") for name in added]
         return found
 
-    def _cell(self, entry: Entry) -> Cell:
-        given = (entry.dataset, self.label(entry), entry.size, entry)
-        if entry.dataset not in self.data:
-            reason = self.missing.get(entry.dataset, "the data are not at hand")
-            return Cell(*given, None, reason)
-        if entry.value is None:
-            return Cell(*given, None, f"no published number: {entry.note}")
-        system = self.system(entry)
-        if isinstance(system, str):
-            return Cell(*given, None, system)
-        return Cell(*given, system, "")
+    def _cell(self, number: PublishedNumber) -> Cell:
+        known = (number.dataset, self.label(number), number.size, number)
+        if number.dataset not in self.data:
+            reason = self.missing.get(number.dataset, "the data are not at hand")
+            return Cell(*known, None, reason)
+        if number.value is None:
+            return Cell(*known, None, f"no published number: {number.note}")
+        setup = self.setup_of(number, self.data[number.dataset])
+        if isinstance(setup, str):
+            return Cell(*known, None, setup)
+        return Cell(*known, setup, "")
 
 
 @dataclass(frozen=True)
@@ -190,9 +195,38 @@ class Figure(Table):
     rows: Callable[[dict[str, dict[str, Any]]], list[list[str]]] = lambda outcomes: []
 
     def cells(self) -> list[Cell]:
-        """Return a cell for every data set and system."""
+        """Return a cell for every data set and setup."""
         return [
-            Cell(data, label, str(system.fixed.get("budget", "")), None, system, "")
+            Cell(data, label, str(setup.fixed.get("budget", "")), None, setup, "")
             for data, name in self.data.items()
-            for label, system in self.extra(name).items()
+            for label, setup in self.extra(name).items()
         ]
+
+
+@cache
+def _protocols() -> dict[str, Any]:
+    source = files("onkel.reproduce").joinpath("protocols.toml")
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
+def title(paper: str) -> str:
+    """Return the heading of a paper's page."""
+    return str(_protocols()[paper]["title"])
+
+
+def table(paper: str, name: str, **code: Any) -> Table:
+    """Return a table or figure as protocols.toml describes it, with what is code.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.online_data import task
+    >>> from onkel.reproduce.protocol import table
+    >>> table("avm", "table4", load=task).metric
+    'mistake_rate_pct'
+    """
+    shared, own = _protocols()[paper].get("all", {}), _protocols()[paper][name]
+    described = {**shared, **own}
+    described["readings"] = [*shared.get("readings", ()), *own.get("readings", ())]
+    described["search"] = SearchProtocol(**described["search"])
+    kind = Figure if name.startswith("figure") else Table
+    return kind(paper=paper, name=name, **described, **code)

@@ -7,10 +7,10 @@ in doubt about itself, the note says so. An empty value is a dash, or lost.
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class PublishedNumber(NamedTuple):
     """One published number, and what it is of."""
 
     paper: str
@@ -27,41 +27,36 @@ class Entry(NamedTuple):
     note: str
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
-
-
 @cache
-def entries() -> tuple[Entry, ...]:
+def numbers() -> tuple[PublishedNumber, ...]:
     """Return all published numbers.
 
     Examples
     --------
-    >>> from onkel.reproduce.published import entries
-    >>> found = [e for e in entries() if (e.paper, e.table) == ("bogd", "table3")]
+    >>> from onkel.reproduce.published import numbers
+    >>> found = [e for e in numbers() if (e.paper, e.table) == ("bogd", "table3")]
     >>> found[0].algorithm, found[0].dataset, found[0].value
     ('RBP', 'spambase', 34.153)
     """
     text = files("onkel.reproduce").joinpath("published.csv").read_text()
-    rows = csv.DictReader(text.splitlines())
-    found = []
-    for row in rows:
-        given: dict[str, Any] = {
-            **row,
-            "n_train": int(row["n_train"]) if row["n_train"] else None,
-            "value": _number(row["value"]),
-            "std": _number(row["std"]),
-        }
-        found.append(Entry(**given))
-    return tuple(found)
+    return tuple(_number(**row) for row in csv.DictReader(text.splitlines()))
 
 
-def of(paper: str, table: str, metric: str) -> list[Entry]:
+def _number(n_train: str, value: str, std: str, **words: str) -> PublishedNumber:
+    return PublishedNumber(
+        n_train=int(n_train) if n_train else None,
+        value=float(value) if value else None,
+        std=float(std) if std else None,
+        **words,
+    )
+
+
+def of(paper: str, table: str, metric: str) -> list[PublishedNumber]:
     """Return the numbers of one metric in one table, in the paper's order."""
     wanted = (paper, table, metric)
-    return [e for e in entries() if (e.paper, e.table, e.metric) == wanted]
+    return [e for e in numbers() if (e.paper, e.table, e.metric) == wanted]
 
 
-def sizes(paper: str, table: str) -> dict[tuple[str, str, str], Entry]:
+def sizes(paper: str, table: str) -> dict[tuple[str, str, str], PublishedNumber]:
     """Return the model sizes of a table by data set, algorithm and budget."""
     return {(e.dataset, e.algorithm, e.size): e for e in of(paper, table, "n_support")}

@@ -26,8 +26,8 @@ from onkel.reproduce.choosing import (
     pass_of,
     passes,
 )
-from onkel.reproduce.online_data import Task
-from onkel.reproduce.protocol import LINEAR, Cell, System, Table
+from onkel.reproduce.online_data import OnlineData
+from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
 from onkel.reproduce.store import Outcome, fingerprint
 
 PIECE = 2048  # rows between two looks at the clock
@@ -51,7 +51,7 @@ class Pass(NamedTuple):
     seconds: float
 
 
-def stream(work: Task, model: Any, order: np.ndarray, limit: float) -> Pass:
+def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
     """Predict, then learn, rows in an order.
 
     Parameters
@@ -90,28 +90,28 @@ def stream(work: Task, model: Any, order: np.ndarray, limit: float) -> Pass:
     return Pass(model.n_mistakes_ / len(y), spent)
 
 
-def search(work: Task, system: System, table: Table) -> Choice:
-    """Choose the parameters of a system by the table's protocol."""
-    if not system.grid:
+def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
+    """Choose the parameters of a setup by the table's protocol."""
+    if not setup.grid:
         return Choice({}, float("nan"))
     split = {"held-out": halves, "folds": folds, "passes": passes}[table.search.kind]
-    splits = split(work, system.search_rows, table.search.splits)
+    splits = split(work, setup.search_rows, table.search.splits)
     progressive_error = (
-        linear_error if system.kind == LINEAR else lambda *given: pass_of(*given)[0]
+        linear_error if setup.kind == LINEAR else lambda *given: pass_of(*given)[0]
     )
 
     def make(**parameters: Any) -> Any:
-        return system.build(work, len(splits[0].learnt), random_state=0, **parameters)
+        return setup.build(work, len(splits[0].learnt), random_state=0, **parameters)
 
-    return choose(work, make, system.grid, progressive_error, splits)
+    return choose(work, make, setup.grid, progressive_error, splits)
 
 
 @lru_cache(maxsize=2)
-def _task(load: Callable[[str], Task], name: str) -> Task:
+def _loaded(load: Callable[[str], OnlineData], name: str) -> OnlineData:
     return load(name)
 
 
-def _test_error(work: Task, model: Any) -> float:
+def _test_error(work: OnlineData, model: Any) -> float:
     X, y = work.X[work.n_train :], work.y[work.n_train :]
     return error_of(work, model.predict(X), y)
 
@@ -123,7 +123,7 @@ def _metric(table: Table, error: float) -> float:
     return PERCENT * (1 - error if table.metric == "accuracy_pct" else error)
 
 
-def constant_of(table: Table, work: Task) -> float:
+def constant_of(table: Table, work: OnlineData) -> float:
     """Return what the constant predictor has, in the published metric."""
     if table.held_out:
         work = work._replace(y=work.y[work.n_train :])
@@ -136,7 +136,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
     Parameters
     ----------
     table, cell
-        Of a paper; the cell has a system.
+        Of a paper; the cell has a setup.
     wanted
         Random orders.
     limit
@@ -148,13 +148,13 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         JSON: values of the metric, one for each order, sizes, seconds, the parameters
         chosen and so on; or why it was not run.
     """
-    system = cell.system
-    assert system is not None
+    setup = cell.setup
+    assert setup is not None
     if table.measure is not None:
         name = table.data[cell.data]
         mark = {"fingerprint": fingerprint(table, cell), "wanted": wanted}
         return {**mark, **table.measure(name, cell, wanted, limit)}
-    work = _task(table.load, table.data[cell.data])
+    work = _loaded(table.load, table.data[cell.data])
     rows = work.n_train if table.held_out else len(work.y)
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
@@ -167,7 +167,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         # NOGD may stay in its first phase, on the few rows of the search above all.
         warnings.filterwarnings("ignore", ".*stayed in its first phase")
         start = time.perf_counter()
-        chosen = search(work, system, table)
+        chosen = search(work, setup, table)
         outcome |= {
             "search_seconds": round(time.perf_counter() - start, 2),
             "parameters": chosen.parameters,
@@ -177,7 +177,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
             name: [] for name in ("values", "sizes", "seconds", "progressive")
         }
         try:
-            _passes(table, work, system, chosen.parameters, wanted, limit, found)
+            _passes(table, work, setup, chosen.parameters, wanted, limit, found)
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
         except ValueError as failure:
@@ -189,8 +189,8 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
 
 def _passes(
     table: Table,
-    work: Task,
-    system: System,
+    work: OnlineData,
+    setup: EstimatorSetup,
     parameters: dict[str, Any],
     wanted: int,
     limit: float,
@@ -198,18 +198,18 @@ def _passes(
 ) -> None:
     """Learn in one order after the other, and note what comes of it."""
     rows = work.n_train if table.held_out else len(work.y)
-    if system.kind == LINEAR:
+    if setup.kind == LINEAR:
         for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
             order = np.random.default_rng(seed).permutation(rows)
-            model = system.build(work, rows, random_state=seed, **parameters)
+            model = setup.build(work, rows, random_state=seed, **parameters)
             found["values"].append(_metric(table, linear_error(work, model, order)))
         return
     few = np.random.default_rng(0).permutation(rows)[:FEW]
-    warm = system.build(work, rows, random_state=0, **parameters)
+    warm = setup.build(work, rows, random_state=0, **parameters)
     stream(work, warm, few, limit=np.inf)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(rows)
-        model = system.build(work, rows, random_state=seed, **parameters)
+        model = setup.build(work, rows, random_state=seed, **parameters)
         spent = sum(found["seconds"])
         if seed > 0 and spent + spent / seed > limit:
             break

@@ -30,15 +30,16 @@ def fingerprint(table: Table, cell: Cell) -> str:
     table
         With the protocol; its paper and its name do not matter.
     cell
-        With a system.
+        With a setup.
     """
-    assert cell.system is not None
+    assert cell.setup is not None
+    module = table.load.__module__.rpartition(".")[2]  # in whatever room
     described = [
         table.data[cell.data],
-        f"{table.load.__module__}.{table.load.__qualname__}",
+        f"{module}.{table.load.__qualname__}",
         table.held_out,
         [table.search.kind, table.search.splits],
-        asdict(cell.system),
+        asdict(cell.setup),
     ]
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

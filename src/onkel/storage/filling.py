@@ -21,18 +21,20 @@ from onkel.model.ranges import (
     finite,
     not_negative,
     positive,
+    within,
 )
 
-# By the names of types and fields; what is not here must be as in the empty learner.
-RANGES: dict[str, Range | None] = {
-    "Model.head.count": lambda s: (s.first, s.most),
-    "Model.head.t": counter,
-    "Model.head.updates": counter,
-    "Model.head.maintenance": counter,
-    "Model.head.mistakes": counter,
-    "Model.head.factor": positive,
-    "Model.head.norm2": finite,
-    "Model.head.largest": not_negative,
+# By the names of types and fields; strategies declare theirs. What is in neither must
+# be as in the empty learner.
+RANGES: dict[str, Range] = {
+    "Model.counters.count": lambda s: (s.first, s.most),
+    "Model.counters.t": counter,
+    "Model.counters.updates": counter,
+    "Model.counters.maintenance": counter,
+    "Model.counters.mistakes": counter,
+    "Model.counters.factor": positive,
+    "Model.counters.norm2": finite,
+    "Model.counters.largest": not_negative,
     "Model.coef": finite,
     "Model.points": finite,
     "Model.norms": not_negative,
@@ -52,20 +54,20 @@ RANGES: dict[str, Range | None] = {
     "Inverse.column": WORK,
     "Inverse.shares": WORK,
     "Inverse.work": WORK,
-    "Inverse.book.residual": WORK,
-    "Inverse.book.kxx": WORK,
-    "Inverse.book.edits": counter,
-    "Inverse.book.repairs": counter,
+    "Inverse.status.residual": WORK,
+    "Inverse.status.kxx": WORK,
+    "Inverse.status.edits": counter,
+    "Inverse.status.repairs": counter,
     **{
         f"{average}.{field}": span
         for average in ("Mean", "Whole")
         for field, span in {
             "lag": finite,
             "mass": finite,
-            "book.rows": counter,
-            "book.start": counter,
-            "book.retired": lambda s: (0, s.room),
-            "book.scales": finite,
+            "counters.rows": counter,
+            "counters.start": counter,
+            "counters.retired": lambda s: (0, s.room),
+            "counters.scales": finite,
         }.items()
     },
     "Whole.points": finite,
@@ -73,37 +75,20 @@ RANGES: dict[str, Range | None] = {
     "Whole.masses": finite,
     "Nystrom.matrix": finite,
     "DualPlan.step": WORK,
-    "DualPlan.ledger.surrogate": finite,
-    "DualPlan.ledger.gain": finite,
-    "DualPlan.ledger.mean_gain": finite,
-    "DualPlan.ledger.adapting": lambda s: (0, 1),
-    # Strategies say it themselves.
-    **{
-        f"{strategy.__name__}.{field}": span
-        for strategy, declared in DECLARED.items()
-        for field, span in declared.ranges.items()
-    },
+    "DualPlan.totals.surrogate": finite,
+    "DualPlan.totals.gain": finite,
+    "DualPlan.totals.mean_gain": finite,
+    "DualPlan.totals.adapting": lambda s: (0, 1),
 }
 
 
-def within(name: str, values: Any, least: float, most: float) -> None:
-    """Refuse numbers that are not in a range, or not numbers at all.
-
-    Examples
-    --------
-    >>> within("a slot", np.array([0, 7]), 0, 5)
-    Traceback (most recent call last):
-    ...
-    ValueError: a slot is not within 0 and 5
-    """
-    values = np.asarray(values)
-    if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name} is no number")
-    # As Python's numbers: a bound may be beyond single precision.
-    if values.size and not (
-        values.min().item() >= least and values.max().item() <= most
-    ):
-        raise ValueError(f"{name} is not within {least:g} and {most:g}")
+def _range(name: str) -> Range | None:
+    """Return the range of a field, None if parameters determine it."""
+    owner, _, field = name.partition(".")
+    for strategy, declared in DECLARED.items():
+        if strategy.__name__ == owner and field in declared.ranges:
+            return declared.ranges[field]
+    return RANGES.get(name)
 
 
 def filled(blank: Any, value: Any, sizes: Sizes, name: str = "") -> Any:
@@ -134,7 +119,7 @@ def filled(blank: Any, value: Any, sizes: Sizes, name: str = "") -> Any:
         return type(blank)(*parts)
     if isinstance(blank, np.recarray):
         return _record(blank, value, sizes, name)
-    if name in RANGES and RANGES[name] is WORK:
+    if _range(name) is WORK:
         return blank
     if isinstance(blank, np.ndarray):
         return _array(blank, value, sizes, name)
@@ -151,7 +136,7 @@ def _record(blank: np.recarray, value: Any, sizes: Sizes, name: str) -> np.recar
 
 def _array(blank: np.ndarray, value: Any, sizes: Sizes, name: str) -> np.ndarray:
     _refuse_another_layout(blank, value, name)
-    span = RANGES.get(name)
+    span = _range(name)
     if span is not None:
         within(name, value, *span(sizes))
     elif not np.array_equal(blank, value):
@@ -172,7 +157,7 @@ def _refuse_another_layout(blank: np.ndarray, value: Any, name: str) -> None:
 def _number(blank: Any, value: Any, sizes: Sizes, name: str) -> Any:
     if not isinstance(value, int | float | np.number | np.bool_):
         raise ValueError(f"{name} is no number")
-    span = RANGES.get(name)
+    span = _range(name)
     if span is not None:
         within(name, value, *span(sizes))
         return type(blank)(value)

@@ -17,8 +17,7 @@ from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.estimators._classifier import outputs_for
 from onkel.estimators._machine import KernelMachine
-from onkel.model.ranges import MOST
-from onkel.storage.filling import within
+from onkel.model.ranges import MOST, within
 from onkel.storage.learners import filled_learner, filled_mapper
 from onkel.storage.machines import check_machine, check_rows
 

@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from onkel.budget.cover import NO_CORE, Cover
 from onkel.budget.declaration import declaration
+from onkel.budget.dispatch import refuse_nonsense
 from onkel.engine.dual import DualPlan
-from onkel.engine.learner import Learner, gram_of, norms_of
+from onkel.engine.evaluation import gram_of, norms_of
+from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
-from onkel.engine.svrg import NO_SLOT, Memory
+from onkel.engine.svrg import Memory
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Whole
-from onkel.model.expansion import HEAD, Model
-from onkel.model.ranges import MOST, Sizes
-from onkel.model.reads import Inverse
+from onkel.model.expansion import COUNTERS, Model
+from onkel.model.inverse import Inverse
+from onkel.model.ranges import MOST, Sizes, within
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
-from onkel.storage.filling import filled, within
+from onkel.storage.filling import filled
 
 # Relative error that norms and kernel values may have gathered, in single precision.
 ROUNDING = 1e-2
@@ -38,16 +39,20 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     """
     if not isinstance(value, Learner) or type(value.model) is not Model:
         raise ValueError("its learner is none")
-    head = value.model.head
-    if not isinstance(head, np.recarray) or head.dtype != HEAD or len(head) != 1:
+    counters = value.model.counters
+    if (
+        not isinstance(counters, np.recarray)
+        or counters.dtype != COUNTERS
+        or len(counters) != 1
+    ):
         raise ValueError("its model has no counters")
-    count = int(head[0].count)
+    count = int(counters[0].count)
     if not blank.plan.ball:
-        head.norm2 = 0.0  # nobody reads it, so that it may have overflown
+        counters.norm2 = 0.0  # nobody reads it, so that it may have overflown
     _make_room(blank, value.model, count)
     sizes = _sizes(blank, count)
     # The number of slots in use first: it bounds the rest.
-    within("Model.head.count", count, sizes.first, sizes.most)
+    within("Model.counters.count", count, sizes.first, sizes.most)
     model = filled(blank.model, value.model, sizes)
     budget = filled(blank.budget, value.budget, sizes)
     blank.plan = filled(blank.plan, value.plan, sizes)
@@ -55,8 +60,8 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
         raise ValueError("it has no generator")
     blank.model, blank.budget, blank.rng = model, budget, value.rng
     _check_points(blank.plan.kernel, model, count)
-    _check_budget(budget, model, count)
-    if isinstance(model.reads, Inverse):
+    refuse_nonsense(budget, model)
+    if isinstance(model.cache, Inverse):
         _check_gram(blank.plan.kernel, model, count)
     blank._resize_budget()  # makes anew what follows from the rest
     if not blank.is_bounded:
@@ -136,31 +141,7 @@ def _check_points(kernel: Kernel, model: Any, count: int) -> None:
 def _check_gram(kernel: Kernel, model: Any, count: int) -> None:
     """Refuse a Gram matrix that is not that of the centres: it must have a root."""
     gram = gram_of(kernel, model.points[:count].astype(np.float64))
-    _close("Inverse.values", model.reads.values[:count, :count], gram)
-
-
-def _check_budget(budget: Any, model: Any, count: int) -> None:
-    if isinstance(budget, Cover):
-        cores = int(np.sum(budget.mark[:count] != NO_CORE))
-        if budget.ledger[0].cores != cores or (budget.mark[count:] != NO_CORE).any():
-            raise ValueError("Cover.mark does not mark as many cores as there are")
-        if budget.beta == 0.0 and cores != count:
-            raise ValueError("Cover.mark leaves out centres that must be cores")
-        if budget.ledger[0].cores > budget.limit:
-            raise ValueError("Cover.ledger has more cores than there may be")
-    elif isinstance(budget, Memory):
-        # Those after the last in use are as they were made.
-        entries = budget.entries[: int(budget.ledger[0].length)]
-        outputs = len(model.coef)
-        if outputs > 1:
-            within("Memory.entries.y", entries.y, 0, outputs - 1)
-            if (entries.y != np.rint(entries.y)).any():
-                raise ValueError("Memory.entries.y is no class")
-        slots = entries.slot[entries.slot != NO_SLOT]
-        within("Memory.entries.slot", slots, width(model.mapping), count - 1)
-    elif hasattr(budget, "ledger") and hasattr(budget.ledger[0], "oldest"):
-        if count < budget.limit and budget.ledger[0].oldest:
-            raise ValueError("Forget.ledger.oldest is not the oldest")
+    _close("Inverse.values", model.cache.values[:count, :count], gram)
 
 
 def filled_mapper(blank: Mapper, value: Any) -> Mapper:

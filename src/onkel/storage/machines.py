@@ -12,11 +12,10 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
 from onkel.estimators._checks import largest_entry
-from onkel.model.ranges import MOST
+from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
-from onkel.storage.filling import within
 
 # What there is of each feature in a scaler.
 OF_FEATURES: dict[type, tuple[str, ...]] = {

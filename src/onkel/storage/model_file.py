@@ -15,12 +15,9 @@ the file says is only ever filled into an estimator made of its parameters (`fit
 at once or not at all.
 """
 
-import functools
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 import stat
 from pathlib import Path
@@ -30,8 +27,8 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-import onkel.estimators
 from onkel._version import __version__
+from onkel.estimators._registry import systems
 from onkel.storage.fitted import LEFT_OUT, is_known, made
 from onkel.storage.tree import Reader, Writer
 from onkel.storage.whole_file import whole
@@ -59,23 +56,6 @@ class Contents(NamedTuple):
     estimator: Any
     extra: Any  # plain JSON of whoever wrote the file
     arrays: dict[str, np.ndarray]  # that go with `extra`
-
-
-@functools.cache
-def _estimators() -> dict[str, Any]:
-    """Classes that a file may name: those of the systems' files."""
-    modules = [
-        importlib.import_module(f"onkel.estimators.{found.name}")
-        for found in pkgutil.iter_modules(onkel.estimators.__path__)
-        if not found.name.startswith("_")
-    ]
-    return {
-        name: thing
-        for module in modules
-        for name, thing in vars(module).items()
-        if name.endswith(("Classifier", "Regressor", "Features"))
-        and thing.__module__ == module.__name__
-    }
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -141,37 +121,15 @@ def write(
         Of numbers, that go with `extra`.
     """
     name = type(estimator).__name__
-    if _estimators().get(name) is not type(estimator):
+    if systems().get(name) is not type(estimator):
         raise TypeError(
             f"{name} is no estimator of onkel; a model file holds those only. For a "
             "pipeline, save its last step, and keep the others by other means."
         )
     writer = Writer()
-    estimator = estimator._still()  # another thread may learn meanwhile
-    fitted = {
-        key: value
-        for key, value in vars(estimator).items()
-        if key not in estimator.get_params(deep=False) and not key.startswith(LEFT_OUT)
-    }
-    unknown = [key for key in fitted if not is_known(key)]
-    if unknown:
-        raise TypeError(
-            f"this {name} has an attribute {unknown[0]!r} that a model file does not "
-            "hold: delete it first"
-        )
-    parameters = estimator.get_params(deep=False)
-    described = {
-        "class": name,
-        "written_by": __version__,
-        "parameters": {k: writer.plain(v, k) for k, v in parameters.items()},
-        "fitted": {k: writer.plain(v, k) for k, v in fitted.items()},
-    }
-    tensors = {f"model.{key}": array for key, array in writer.arrays.items()}
-    for key, array in (arrays or {}).items():
-        tensors[f"extra.{key}"] = np.ascontiguousarray(array)
     metadata = {
         "onkel": str(FORMAT),
-        "model": json.dumps(described, allow_nan=False),
+        "model": json.dumps(_described(estimator, writer), allow_nan=False),
         "extra": json.dumps(extra, allow_nan=False),
         "sha256": BLANK,
     }
@@ -180,14 +138,40 @@ def write(
             f"this {name} has parameters or labels of more than {MOST_PARTS:,} parts, "
             "which a model file does not hold"
         )
+    tensors = {f"model.{key}": array for key, array in writer.arrays.items()}
+    for key, array in (arrays or {}).items():
+        tensors[f"extra.{key}"] = np.ascontiguousarray(array)
     content = _sorted(save_arrays(tensors, metadata))
-    digest = hashlib.sha256(content).hexdigest()
     place = DIGEST.search(content, 0, _header_end(content))
     assert place is not None
     with whole(Path(path)) as file:
         file.write(content[: place.start(1)])
-        file.write(digest.encode())
+        file.write(hashlib.sha256(content).hexdigest().encode())
         file.write(content[place.end(1) :])
+
+
+def _described(estimator: Any, writer: Writer) -> dict[str, Any]:
+    """Return an estimator for JSON; its arrays go to the writer."""
+    name = type(estimator).__name__
+    estimator = estimator._still()  # another thread may learn meanwhile
+    parameters = estimator.get_params(deep=False)
+    fitted = {
+        key: value
+        for key, value in vars(estimator).items()
+        if key not in parameters and not key.startswith(LEFT_OUT)
+    }
+    unknown = [key for key in fitted if not is_known(key)]
+    if unknown:
+        raise TypeError(
+            f"this {name} has an attribute {unknown[0]!r} that a model file does not "
+            "hold: delete it first"
+        )
+    return {
+        "class": name,
+        "written_by": __version__,
+        "parameters": {k: writer.plain(v, k) for k, v in parameters.items()},
+        "fitted": {k: writer.plain(v, k) for k, v in fitted.items()},
+    }
 
 
 def _sorted(content: bytes) -> bytes:
@@ -220,14 +204,9 @@ def read(path: str | os.PathLike[str]) -> Contents:
     try:
         tensors = load_arrays(content)
         described = json.loads(metadata["model"])
-        arrays = {
-            key.removeprefix("model."): array
-            for key, array in tensors.items()
-            if key.startswith("model.")
-        }
-        reader = Reader(arrays)
+        reader = Reader(_under("model.", tensors))
         estimator = made(
-            _estimators()[described["class"]],
+            systems()[described["class"]],
             {k: reader.value(v) for k, v in described["parameters"].items()},
             {k: reader.value(v) for k, v in described["fitted"].items()},
         )
@@ -237,12 +216,17 @@ def read(path: str | os.PathLike[str]) -> Contents:
             f"{path} has the digest of a model file, but not the contents: "
             f"{str(error)[:500] or error!r}"
         ) from error
-    kept = {
-        key.removeprefix("extra."): array.copy()
+    kept = _under("extra.", tensors)
+    return Contents(estimator, extra, {key: kept[key].copy() for key in kept})
+
+
+def _under(prefix: str, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return those arrays whose names begin so, without that."""
+    return {
+        key.removeprefix(prefix): array
         for key, array in tensors.items()
-        if key.startswith("extra.")
+        if key.startswith(prefix)
     }
-    return Contents(estimator, extra, kept)
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:

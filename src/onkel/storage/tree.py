@@ -17,10 +17,11 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import onkel.budget
 import onkel.features
-from onkel.engine import dual, online, svrg
+from onkel.budget.declaration import DECLARED
+from onkel.engine import dual, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
-from onkel.model import averages, expansion, reads
+from onkel.model import averages, center_cache, expansion, inverse
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
@@ -31,15 +32,39 @@ _FOLDERS = [
     for found in pkgutil.iter_modules(package.__path__)
 ]
 _MODULES = [
-    *(averages, expansion, kernels, losses, rates, reads, steps),
-    *(dual, online, svrg, extent),
+    *(averages, center_cache, expansion, inverse, kernels, losses, rates, steps),
+    *(dual, plan, svrg, extent),
     *_FOLDERS,
 ]
 
 
+# What files of former versions call a thing, and what it is called now.
+FORMER = {
+    "expansion.HEAD": "expansion.COUNTERS",
+    "averages.BOOK": "averages.COUNTERS",
+    "reads.BOOK": "inverse.STATUS",
+    "reads.Inverse": "inverse.Inverse",
+    **{
+        f"reads.{name}": f"center_cache.{name}"
+        for name in ("Nothing", "Later", "Gram", "Nearest")
+    },
+    "online.Plan": "plan.Plan",
+    "inherit.Inherit": "project_all.ProjectAll",
+    "share.Share": "project_pair.ProjectPair",
+    "substitute.Substitute": "project_newest.ProjectNewest",
+    "represent.Represent": "project_if_close.ProjectIfClose",
+    "dual.LEDGER": "dual.TOTALS",
+    **{
+        f"{module}.LEDGER": f"{module}.COUNTERS"
+        for module in ("cover", "forget", "landmarks", "svrg")
+    },
+}
+
+
 def _short(name: str) -> str:
     """Return the name of a thing in a file: its module and its own, in no room."""
-    return ".".join(name.split(".")[-2:])
+    short = ".".join(name.split(".")[-2:])
+    return FORMER.get(short, short)
 
 
 def _found(kind: type) -> dict[str, Any]:
@@ -53,7 +78,7 @@ def _found(kind: type) -> dict[str, Any]:
     }
 
 
-NAMED = {name: cls for name, cls in _found(type).items() if hasattr(cls, "_fields")}
+_NAMED = {name: cls for name, cls in _found(type).items() if hasattr(cls, "_fields")}
 # Dtypes of records; equal ones are the same to numpy, too.
 RECORDS = {
     name: dtype for name, dtype in _found(np.dtype).items() if dtype.names is not None
@@ -79,6 +104,18 @@ NUMBERS = {
         *("uint8", "uint16", "uint32", "uint64"),
     )
 }
+
+
+def named(name: str) -> type | None:
+    """Return the NamedTuple of that name; strategies of others count as ours."""
+    strategies = {_name_of(cls): cls for cls in DECLARED}
+    return (strategies | _NAMED).get(name)
+
+
+def _name_of(cls: type) -> str:
+    return _short(f"{cls.__module__}.{cls.__name__}")
+
+
 DEEPEST = 40  # levels of a tree; a model has about ten
 LAST_LETTER = 0x10FFFF
 
@@ -135,8 +172,10 @@ class Writer:
         )
 
     def _named(self, value: Any, where: str) -> dict[str, Any]:
-        name = _short(f"{type(value).__module__}.{type(value).__name__}")
-        assert NAMED.get(name) is type(value), name
+        cls: Any = type(value)
+        name = _name_of(cls)
+        if named(name) is not cls:
+            raise TypeError(f"{where} is a {name}, which is no strategy of anybody")
         fields = zip(value._fields, value, strict=True)
         return {
             "named": name,
@@ -234,7 +273,10 @@ class Reader:
             return self._array(content)[()]
         if kind == "named":
             fields = [self.value(part, below) for part in plain["fields"]]
-            return NAMED[_short(content)](*fields)
+            cls = named(_short(content))
+            if cls is None:
+                raise ValueError(f"{content!r} is no type that a model has")
+            return cls(*fields)
         if kind == "generator":
             return _generator(self.value(content, below))
         if kind == "random_state":

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, Update, add, insert, replace
-from onkel.model.reads import Nearest
+from onkel.model.center_cache import Nearest
+from onkel.model.expansion import Block, Model, Update, add, insert, replace
 
 # k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
 SAME = 1e-6
 
 
-@strategy(reads=Nearest)
-class Share(NamedTuple):
+@strategy(cache=Nearest)
+class ProjectPair(NamedTuple):
     """A hard budget; declares nearest neighbours."""
 
     limit: int
@@ -39,14 +39,14 @@ class Parts(NamedTuple):
 
 
 @inner
-def parts(model: Model, ahead: LookAhead, t: int, r: int) -> Parts:
+def parts(model: Model, block: Block, t: int, r: int) -> Parts:
     """Project centre r on the newcomer and on its nearest neighbour."""
-    k_tt, k_tr = np.float64(ahead.diag[t]), np.float64(ahead.kernel[t, r])
+    k_tt, k_tr = np.float64(block.diag[t]), np.float64(block.kernel[t, r])
     k_rr = np.float64(model.diag[r])
-    n = model.reads.nearest[r]
+    n = model.cache.nearest[r]
     if n >= 0:
-        k_tn, k_nn = np.float64(ahead.kernel[t, n]), np.float64(model.diag[n])
-        k_nr = np.float64(model.reads.values[r, n])
+        k_tn, k_nn = np.float64(block.kernel[t, n]), np.float64(model.diag[n])
+        k_nr = np.float64(model.cache.values[r, n])
         determinant = k_tt * k_nn - k_tn * k_tn
         if determinant > SAME * k_tt * k_nn:
             own = (k_nn * k_tr - k_tn * k_nr) / determinant
@@ -56,32 +56,37 @@ def parts(model: Model, ahead: LookAhead, t: int, r: int) -> Parts:
     return Parts(alone, 0.0, max(k_rr - alone * k_tr, 0.0))
 
 
-@absorbs(Share)
+@absorb.register(ProjectPair)
 def _absorb(
-    budget: Share, model: Model, ahead: LookAhead, t: int, update: Update, draws: Draws
+    budget: ProjectPair,
+    model: Model,
+    block: Block,
+    t: int,
+    update: Update,
+    draws: Draws,
 ) -> None:
-    head = model.head[0]
+    counters = model.counters[0]
     outputs = model.coef.shape[0]
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
     victim, least = 0, np.inf
-    for r in range(head.count):
+    for r in range(counters.count):
         squared = 0.0
         for o in range(outputs):
             squared += np.float64(model.coef[o, r]) * np.float64(model.coef[o, r])
-        cost = squared * parts(model, ahead, t, r).residual
+        cost = squared * parts(model, block, t, r).residual
         older = model.birth[r] < model.birth[victim]
         if cost < least or (cost == least and older):
             victim, least = r, cost
-    chosen = parts(model, ahead, t, victim)
-    n = model.reads.nearest[victim]
-    carried = ahead.scratch
+    chosen = parts(model, block, t, victim)
+    n = model.cache.nearest[victim]
+    carried = block.scratch
     for o in range(outputs):
         carried[o] = model.coef[o, victim]
-    replace(model, ahead, t, victim, update)
+    replace(model, block, t, victim, update)
     for o in range(outputs):
         add(model, o, victim, carried[o] * chosen.own)
         if n >= 0:
             add(model, o, n, carried[o] * chosen.other)
-    head.maintenance += 1
+    counters.maintenance += 1

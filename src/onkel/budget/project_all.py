@@ -13,40 +13,39 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.budget.project import losses, project_out
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import LookAhead, Model, Update, insert, oldest_smallest
-from onkel.model.inverse import in_span, lay_on, lean
-from onkel.model.reads import Inverse
+from onkel.model.expansion import Block, Model, Update, insert, oldest_smallest
+from onkel.model.inverse import Inverse, add_to_centers, project_row, row_in_span
 
 
-@strategy(reads=Inverse, newcomer=True)
-class Inherit(NamedTuple):
+@strategy(cache=Inverse, newcomer=True)
+class ProjectAll(NamedTuple):
     """A hard budget."""
 
     limit: int
 
 
-@absorbs(Inherit)
+@absorb.register(ProjectAll)
 def _absorb(
-    budget: Inherit,
+    budget: ProjectAll,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    lean(model, ahead, t)
-    if in_span(model):
-        lay_on(model, update)
+    counters = model.counters[0]
+    project_row(model, block, t)
+    if row_in_span(model):
+        add_to_centers(model, update)
         return
-    insert(model, ahead, t, update)
-    if head.count <= budget.limit:
+    insert(model, block, t, update)
+    if counters.count <= budget.limit:
         return
-    cost = model.reads.shares
+    cost = model.cache.shares
     losses(model, cost)
-    cost[head.count - 1] = np.inf
-    project_out(model, ahead, t, oldest_smallest(model, cost))
-    head.maintenance += 1
+    cost[counters.count - 1] = np.inf
+    project_out(model, block, t, oldest_smallest(model, cost))
+    counters.maintenance += 1

@@ -18,9 +18,9 @@ import scipy.sparse
 
 from onkel.engine.threads import Team
 from onkel.problem import losses
-from onkel.refit import moves, values
+from onkel.refit import center_descent, values
+from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.held_out import Task
-from onkel.refit.moves import Mover, Place
 from tests.exact import refit
 
 ROWS, FEATURES, CENTRES, GAMMA, C = 240, 4, 7, 0.3, 2.0
@@ -50,14 +50,14 @@ class Example(NamedTuple):
     outputs: int
     place: Place
 
-    def mover(self, form: str = "dense", n_jobs: int = 1) -> Mover:
+    def descent(self, form: str = "dense", n_jobs: int = 1) -> CenterDescent:
         X: Any = self.X.astype(np.float32)
         X = scipy.sparse.csr_array(X) if form == "csr" else X
         is_regression = self.loss == "squared_error"
         loss = losses.make(self.loss)
         task = Task(self.y, self.weight, self.outputs, loss, is_regression)
         rng = np.random.default_rng(1)
-        return Mover(X, task, self.held, GAMMA, C, Team(n_jobs), rng)
+        return CenterDescent(X, task, self.held, GAMMA, C, Team(n_jobs), rng)
 
 
 def example(loss: str, outputs: int, noise: float = 0.5) -> Example:
@@ -140,24 +140,24 @@ def differences(given: Example, which: Any) -> np.ndarray:
 
 def visit(given: Example, form: str = "dense", n_jobs: int = 1) -> Any:
     """Objective and gradient, at a place where moves begin."""
-    mover = given.mover(form, n_jobs)
-    mover.ridge = mover._ridge(given.place)
-    value, by_relevance, by_points = mover._visit(given.place)
+    descent = given.descent(form, n_jobs)
+    descent.ridge = descent._ridge(given.place)
+    value, by_relevance, by_points = descent._visit(given.place)
     return value, np.concatenate([by_relevance, by_points.ravel()])
 
 
 @pytest.fixture
 def exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Coefficients as exact as single precision has them."""
-    monkeypatch.setattr(moves, "EXACT", 1e-10)
-    monkeypatch.setattr(moves, "ITERATIONS", 300)
+    monkeypatch.setattr(center_descent, "EXACT", 1e-10)
+    monkeypatch.setattr(center_descent, "ITERATIONS", 300)
 
 
 @each
 @forms
 def test_the_ridge_is_the_oracles(loss: str, outputs: int, form: str) -> None:
     given = example(loss, outputs)
-    found = given.mover(form)._ridge(given.place)
+    found = given.descent(form)._ridge(given.place)
     assert found == pytest.approx(ridge(given), rel=1e-6)
 
 
@@ -190,14 +190,14 @@ def test_the_gradient_is_good_enough_where_it_is_made_in_haste(
     loss: str, outputs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = example(loss, outputs)
-    mover = given.mover()
-    mover.ridge = mover._ridge(given.place)
+    descent = given.descent()
+    descent.ridge = descent._ridge(given.place)
     with monkeypatch.context() as context:
         # Where moves begin there are coefficients, if not quite these.
-        context.setattr(moves, "EXACT", 1e-3)
-        context.setattr(moves, "ITERATIONS", 100)
-        mover._visit(given.place)
-    _, by_relevance, by_points = mover._visit(mover._here)
+        context.setattr(center_descent, "EXACT", 1e-3)
+        context.setattr(center_descent, "ITERATIONS", 100)
+        descent._visit(given.place)
+    _, by_relevance, by_points = descent._visit(descent._here)
     gradient = np.concatenate([by_relevance, by_points.ravel()])
     which = [*range(FEATURES), *range(FEATURES, len(gradient), 5)]
     slopes, found = differences(given, which), gradient[which]
@@ -273,11 +273,13 @@ def test_a_row_of_weight_two_is_two_rows(loss: str, outputs: int) -> None:
 def test_moves_lower_the_oracles_objective(
     loss: str, outputs: int, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moves, "PATIENCE", 100)  # however rows held out fare
+    monkeypatch.setattr(center_descent, "PATIENCE", 100)  # however rows held out fare
     given = example(loss, outputs)
     reached = []
-    mover = given.mover(form)
-    mover.run(given.place, 12, lambda step, badness: reached.append(mover._here))
+    descent = given.descent(form)
+    descent.run(
+        given.place, 12, lambda step, validation_loss: reached.append(descent._here)
+    )
     path = [least(given, place) for place in reached]
     assert len(path) == 13
     # Every step goes down, as far as it can be seen.
@@ -294,6 +296,6 @@ def test_the_place_that_is_returned_is_lower_than_the_start(
     loss: str, outputs: int
 ) -> None:
     given = example(loss, outputs, noise=0.0)  # so that what helps is the same for all
-    found, path = given.mover().run(given.place, 12)
+    found, path = given.descent().run(given.place, 12)
     assert path[0] > min(path)
     assert least(given, found) < least(given, given.place)

@@ -8,9 +8,9 @@ import numpy as np
 
 from onkel.engine.threads import Team
 from onkel.refit.calibration import UNCALIBRATED, calibrate
+from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Task
-from onkel.refit.moves import Mover, Place
 from onkel.refit.search import Choice, Finder, Trial
 
 # Step from one C to the next, once the centres are final, and how many.
@@ -56,11 +56,11 @@ class _Solved(NamedTuple):
     coefs: list[np.ndarray | None]
     scores: list[np.ndarray]  # of the rows held out
     C: float
-    badness: float
+    validation_loss: float
     took: float  # seconds
 
 
-class Maker:
+class Fitter:
     """Makes machines, all from the same rows.
 
     Parameters
@@ -180,9 +180,11 @@ class Maker:
             for place, trial in enumerate(trials)
         ]
         judged = zip(scores, self.held_out, strict=True)
-        badness = float(np.mean([self.task.badness(*each) for each in judged]))
+        validation_loss = float(
+            np.mean([self.task.validation_loss(*each) for each in judged])
+        )
         coefs, took = [trial.coef for trial in trials], deadline.clock() - begun
-        return _Solved(trials, coefs, scores, C, badness, took)
+        return _Solved(trials, coefs, scores, C, validation_loss, took)
 
     def _rising(self, trials: list[Trial]) -> _Solved:
         """Solve for larger and larger Cs, as long as that is better."""
@@ -191,7 +193,7 @@ class Maker:
         larger = range(self.rises - 1)
         for _ in before_the_last.each(larger, "larger values of C", best.took):
             found = self._solved(trials, RISE * best.C, before_the_last)
-            if found.badness >= best.badness:
+            if found.validation_loss >= best.validation_loss:
                 break
             best = found
         return best
@@ -228,7 +230,7 @@ class Maker:
         again = self._trial(moved.relevance, held, len(points), rng, points)
         again.coef = moved.coef
         found = self._solved([again], best.C, self.deadline.earlier(best.took))
-        if found.badness < best.badness:
+        if found.validation_loss < best.validation_loss:
             return found, moved.relevance
         return best, relevance
 
@@ -250,15 +252,17 @@ class Maker:
         out = rng.choice(held, watched, replace=False)
         rows = np.sort(np.concatenate([some, out]))
         part = task.part(rows)
-        mover = Mover(
+        descent = CenterDescent(
             self.X[rows],
             part._replace(weight=part.weight * (there / count)),
             *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
             *(self.team, rng, deadline),
         )
 
-        def tell(step: int, badness: float) -> None:
-            self.announce(f"centres moved {step} times, badness {badness:.4g}")
+        def tell(step: int, validation_loss: float) -> None:
+            self.announce(
+                f"centres moved {step} times, validation loss {validation_loss:.4g}"
+            )
 
-        found, path = mover.run(place, MOVES, tell)
+        found, path = descent.run(place, MOVES, tell)
         return found if int(np.argmin(path)) else None

@@ -9,8 +9,8 @@ import scipy.sparse
 from onkel.engine.threads import Team
 from onkel.problem import losses
 from onkel.refit import values
+from onkel.refit.center_descent import FARTHEST, PATIENCE, CenterDescent, Place
 from onkel.refit.held_out import Task
-from onkel.refit.moves import FARTHEST, PATIENCE, Mover, Place
 from onkel.refit.values import weighed
 from tests.exact.kernels import gram
 
@@ -38,10 +38,12 @@ def data(kind: str, noise: float = 0.1) -> tuple[np.ndarray, Task]:
     return X, targets(kind, hidden)
 
 
-def mover(X: Any, task: Task, n_jobs: int = 1, gamma: float = GAMMA) -> Mover:
+def descent(X: Any, task: Task, n_jobs: int = 1, gamma: float = GAMMA) -> CenterDescent:
     """Every fourth row is held out."""
     rng = np.random.default_rng(0)
-    return Mover(X, task, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng)
+    return CenterDescent(
+        X, task, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng
+    )
 
 
 def start(X: Any, task: Task, centres: int = CENTRES) -> Place:
@@ -51,14 +53,14 @@ def start(X: Any, task: Task, centres: int = CENTRES) -> Place:
     return Place(points.astype(np.float64), ones, np.zeros((task.outputs, centres)))
 
 
-def badness(moving: Mover, place: Place, X: np.ndarray) -> float:
+def validation_loss(moving: CenterDescent, place: Place, X: np.ndarray) -> float:
     """Of the rows held out, from the place alone."""
     rows, points = (np.float64(part) * place.relevance for part in (X, place.points))
     scores = gram(rows[moving.held], points, gamma=GAMMA) @ place.coef.T
-    return moving.task.badness(scores, moving.held)
+    return moving.task.validation_loss(scores, moving.held)
 
 
-def everywhere(moving: Mover, place: Place) -> list[np.ndarray]:
+def everywhere(moving: CenterDescent, place: Place) -> list[np.ndarray]:
     """Relevances of all places that were reached."""
     reached: list[np.ndarray] = []
     found, _ = moving.run(
@@ -115,19 +117,19 @@ def test_no_rows_are_weighed() -> None:
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_the_best_place_of_the_path_is_returned(kind: str, noise: float) -> None:
     X, task = data(kind, noise)
-    moving, told = mover(X, task), []
+    moving, told = descent(X, task), []
     found, path = moving.run(start(X, task), STEPS, lambda *given: told.append(given))
     assert told == list(enumerate(path))
     assert np.isfinite(path).all()
     # It says of itself what its points, relevances and coefficients say.
-    assert badness(moving, found, X) == pytest.approx(min(path), rel=1e-3)
+    assert validation_loss(moving, found, X) == pytest.approx(min(path), rel=1e-3)
     assert min(path) <= path[0]
 
 
 @each
 def test_moves_help_where_features_are_noise(kind: str) -> None:
     X, task = data(kind)
-    found, path = mover(X, task).run(start(X, task), STEPS)
+    found, path = descent(X, task).run(start(X, task), STEPS)
     assert min(path) < 0.8 * path[0]
     assert found.relevance[:2].min() > found.relevance[2:].max()
 
@@ -136,11 +138,13 @@ def test_moves_help_where_features_are_noise(kind: str) -> None:
 def test_of_targets_that_are_noise_the_start_is_not_made_worse(kind: str) -> None:
     X, _ = data(kind)
     task = targets(kind, np.random.default_rng(1).normal(size=ROWS))
-    moving, place = mover(X, task), start(X, task)
+    moving, place = descent(X, task), start(X, task)
     found, path = moving.run(place, STEPS)
     moving._visit(place)
     at_first = moving._here  # with the coefficients that it should have
-    assert badness(moving, found, X) <= badness(moving, at_first, X) + 1e-4
+    assert (
+        validation_loss(moving, found, X) <= validation_loss(moving, at_first, X) + 1e-4
+    )
     assert len(path) < STEPS
 
 
@@ -150,7 +154,7 @@ def test_what_is_given_stays_as_it_was(kind: str) -> None:
     place, rows = start(X, task), X.copy()
     kept = Place(*(part.copy() for part in place))
     weight = task.weight.copy()
-    mover(X, task).run(place, STEPS)
+    descent(X, task).run(place, STEPS)
     assert same(place, kept)
     np.testing.assert_array_equal(X, rows)
     np.testing.assert_array_equal(task.weight, weight)
@@ -162,14 +166,14 @@ def test_what_is_given_stays_as_it_was(kind: str) -> None:
 @pytest.mark.parametrize("steps", [1, 3, 7])
 def test_no_more_steps_are_taken_than_allowed(steps: int) -> None:
     X, task = data("regression")
-    _, path = mover(X, task).run(start(X, task), steps)
+    _, path = descent(X, task).run(start(X, task), steps)
     assert len(path) <= steps + 1
 
 
 def test_it_ends_once_rows_held_out_gain_no_more() -> None:
     X, task = data("binary")
     task.y[::4] *= -1.0  # what is learnt is the opposite for these
-    found, path = mover(X, task).run(start(X, task), 1000)
+    found, path = descent(X, task).run(start(X, task), 1000)
     assert PATIENCE < len(path) <= 2 * PATIENCE
     assert min(path) == path[0]
     assert same(found._replace(coef=start(X, task).coef), start(X, task))
@@ -178,7 +182,7 @@ def test_it_ends_once_rows_held_out_gain_no_more() -> None:
 def test_it_ends_where_there_is_no_slope() -> None:
     X, task = data("regression")
     task = task._replace(y=np.zeros(ROWS))
-    found, path = mover(X, task).run(start(X, task), 1000)
+    found, path = descent(X, task).run(start(X, task), 1000)
     assert len(path) <= 2 * PATIENCE
     assert not found.coef.any()
     assert min(path) == 0.0
@@ -193,7 +197,7 @@ def test_a_relevance_stays_within_its_bounds() -> None:
     place = start(X, task)
     for near in (1.0 / FARTHEST, 1.0, FARTHEST):
         begun = place._replace(relevance=np.array([1.0, 1.0 / FARTHEST, near]))
-        reached = everywhere(mover(X, task), begun)
+        reached = everywhere(descent(X, task), begun)
         assert np.min(reached) >= (1 - 1e-9) / FARTHEST
         assert np.max(reached) <= (1 + 1e-9) * FARTHEST
 
@@ -210,7 +214,7 @@ def test_the_same_seed_gives_the_same_bits(kind: str, form: Any) -> None:
     X, task = data(kind)
     X = form(X)
     (one, path), (two, again) = (
-        mover(X, task).run(start(X, task), STEPS) for _ in range(2)
+        descent(X, task).run(start(X, task), STEPS) for _ in range(2)
     )
     assert path == again
     assert same(one, two)
@@ -223,7 +227,7 @@ def test_threads_change_next_to_nothing(
     monkeypatch.setattr(values, "TILE", 1)  # tiles of 64 rows: ten of them
     X, task = data(kind)
     (one, path), (two, again) = (
-        mover(X, task, n_jobs).run(start(X, task), 3) for n_jobs in (1, 2)
+        descent(X, task, n_jobs).run(start(X, task), 3) for n_jobs in (1, 2)
     )
     # Sums are added up in another order, in double precision.
     assert again == pytest.approx(path, rel=1e-6)
@@ -237,7 +241,7 @@ def test_sparse_rows_are_dense_rows(kind: str) -> None:
     X, task = data(kind)
     X[np.abs(X) < 0.5] = 0.0
     (one, path), (two, again) = (
-        mover(form(X), task).run(start(X, task), 3)
+        descent(form(X), task).run(start(X, task), 3)
         for form in (np.asarray, scipy.sparse.csr_array)
     )
     assert again == pytest.approx(path, rel=1e-3)
@@ -274,7 +278,7 @@ ODD = {
 def test_odd_rows_stop_nothing(kind: str, odd: str, dtype: type, form: Any) -> None:
     X, task = data(kind)
     X = form(ODD[odd](X.astype(dtype)))
-    found, path = mover(X, task).run(start(X, task), STEPS)
+    found, path = descent(X, task).run(start(X, task), STEPS)
     assert len(path) <= STEPS + 1
     for part in found:
         assert np.isfinite(part).all()
@@ -290,7 +294,7 @@ def test_features_may_have_any_unit(kind: str, unit: float) -> None:
     X = X * np.float32(unit)
     # Squares of these rows are finite in single precision; of features that count more
     # they need not be.
-    moving = mover(X, task, gamma=GAMMA / unit**2)
+    moving = descent(X, task, gamma=GAMMA / unit**2)
     found, path = moving.run(start(X, task), STEPS)
     for part in found:
         assert np.isfinite(part).all()
@@ -302,9 +306,9 @@ def test_features_may_have_any_unit(kind: str, unit: float) -> None:
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_the_gain_does_not_depend_on_the_unit(kind: str, unit: float) -> None:
     X, task = data(kind)
-    _, path = mover(X, task).run(start(X, task), STEPS)
+    _, path = descent(X, task).run(start(X, task), STEPS)
     X = X * np.float32(unit)
-    moving = mover(X, task, gamma=GAMMA / unit**2)
+    moving = descent(X, task, gamma=GAMMA / unit**2)
     _, other = moving.run(start(X, task), STEPS)
     # Kernel values are the same, and so is where they could come to.
     assert other[0] == pytest.approx(path[0], rel=1e-3)
@@ -314,7 +318,7 @@ def test_the_gain_does_not_depend_on_the_unit(kind: str, unit: float) -> None:
 def test_a_constant_feature_is_neither_more_nor_less_than_it_was() -> None:
     X, task = data("regression")
     X = np.column_stack([X, np.full(ROWS, 2.0, np.float32)])
-    found, path = mover(X, task).run(start(X, task), STEPS)
+    found, path = descent(X, task).run(start(X, task), STEPS)
     assert min(path) < 0.8 * path[0]
     # Centres are where rows are, so that it has no slope; nothing leads elsewhere.
     np.testing.assert_allclose(found.points[:, -1], 2.0, atol=1e-3)
@@ -324,10 +328,10 @@ def test_a_constant_feature_is_neither_more_nor_less_than_it_was() -> None:
 @each
 def test_a_single_centre_moves(kind: str) -> None:
     X, task = data(kind)
-    moving, place = mover(X, task), start(X, task, 1)
+    moving, place = descent(X, task), start(X, task, 1)
     found, path = moving.run(place, STEPS)
     assert found.points.shape == place.points.shape
-    assert badness(moving, found, X) == pytest.approx(min(path), rel=1e-3)
+    assert validation_loss(moving, found, X) == pytest.approx(min(path), rel=1e-3)
 
 
 @each
@@ -335,7 +339,7 @@ def test_centres_that_are_the_same_stop_nothing(kind: str) -> None:
     X, task = data(kind)
     place = start(X, task)
     place = place._replace(points=np.repeat(place.points[::2], 2, axis=0))
-    found, path = mover(X, task).run(place, STEPS)
+    found, path = descent(X, task).run(place, STEPS)
     assert np.isfinite(found.points).all()
     assert min(path) <= path[0]
 
@@ -345,7 +349,7 @@ def test_rows_without_weight_stop_nothing(kind: str) -> None:
     X, task = data(kind)
     for weight in (np.zeros(ROWS), np.eye(ROWS)[3], np.eye(ROWS)[4]):
         weighted = task._replace(weight=weight)
-        found, path = mover(X, weighted).run(start(X, task), STEPS)
+        found, path = descent(X, weighted).run(start(X, task), STEPS)
         assert np.isfinite(found.points).all()
         assert min(path) <= path[0]
 
@@ -353,7 +357,7 @@ def test_rows_without_weight_stop_nothing(kind: str) -> None:
 def test_a_single_row_may_be_held_out() -> None:
     X, task = data("binary")
     rng = np.random.default_rng(0)
-    moving = Mover(X, task, np.array([5]), GAMMA, C, Team(1), rng)
+    moving = CenterDescent(X, task, np.array([5]), GAMMA, C, Team(1), rng)
     _, path = moving.run(start(X, task), STEPS)
     # It is either right or wrong, and no gain that is smaller counts.
     assert len(path) <= 2 * PATIENCE + 1

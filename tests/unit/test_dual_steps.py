@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel.problem import ascent, losses
+from onkel.problem import dual_steps, losses
 from tests.unit.hand_made import linear, rbf
 
 FEW = settings(max_examples=200, deadline=None, derandomize=True)
-LOSSES = [losses.make(name) for name in ascent.MARGIN]
-LOSSES += [losses.make(name, epsilon=0.2) for name in ascent.RESIDUAL]
-each_loss = pytest.mark.parametrize("loss", LOSSES, ids=ascent.MARGIN + ascent.RESIDUAL)
+LOSSES = [losses.make(name) for name in dual_steps.MARGIN]
+LOSSES += [losses.make(name, epsilon=0.2) for name in dual_steps.RESIDUAL]
+each_loss = pytest.mark.parametrize(
+    "loss", LOSSES, ids=dual_steps.MARGIN + dual_steps.RESIDUAL
+)
 HINGE, SQUARED_HINGE, TUBE, SQUARED = (loss.kind for loss in LOSSES)
 FAR = 60.0  # stands for no bound
 
@@ -60,7 +62,7 @@ class Problem:
 
     def best(self, a: np.ndarray, i: int) -> float:
         f, kxx = self.f(a)[i], self.K[i, i]
-        return ascent.best(self.loss, f, self.y[i], a[i], kxx, self.C[i])
+        return dual_steps.best(self.loss, f, self.y[i], a[i], kxx, self.C[i])
 
     def with_step(self, a: np.ndarray, i: int, value: float) -> np.ndarray:
         return np.where(np.arange(6) == i, value, a)
@@ -97,7 +99,7 @@ def test_the_gain_is_the_difference_of_the_dual(
     a = problem.a
     low, high = (float(np.clip(end, -4, 4)) for end in problem.range(problem.C[i]))
     new = low + to * (high - low)
-    gained = ascent.gain(
+    gained = dual_steps.gain(
         *(loss, problem.f(a)[i], problem.y[i], a[i]), new, problem.K[i, i], problem.C[i]
     )
     there = problem.dual(problem.with_step(a, i, new))
@@ -109,7 +111,7 @@ def test_the_shares_of_the_rows_sum_to_the_dual(loss: losses.Loss) -> None:
     for seed in range(8):
         problem = Problem(loss, seed)
         rows = zip(problem.f(problem.a), problem.y, problem.a, problem.C, strict=True)
-        total = sum(ascent.share(loss, *row) for row in rows)
+        total = sum(dual_steps.share(loss, *row) for row in rows)
         assert total == pytest.approx(problem.dual(problem.a))
 
 
@@ -118,8 +120,8 @@ def test_a_step_moves_the_coefficient_by_itself_with_the_sign_of_the_class(
     loss: losses.Loss,
 ) -> None:
     sign = -1.0 if loss.kind in (HINGE, SQUARED_HINGE) else 1.0
-    assert ascent.moved(loss, -1.0, 0.3) == sign * 0.3
-    assert ascent.moved(loss, 1.0, 0.3) == 0.3
+    assert dual_steps.moved(loss, -1.0, 0.3) == sign * 0.3
+    assert dual_steps.moved(loss, 1.0, 0.3) == 0.3
 
 
 @each_loss

@@ -1,9 +1,8 @@
-"""Verdicts: what our number says about a published one."""
-
-from collections.abc import Sequence
-from typing import NamedTuple
+"""Agreement: what our number says about a published one."""
 
 import numpy as np
+
+from onkel.reproduce.summary import Measured
 
 AGREES, BETTER, WORSE = "agrees", "better", "worse"
 WIDE = 0.05  # spread, as a share of the published number, with which little is said
@@ -11,28 +10,7 @@ CONSTANT, DIFFER, NOT_RUN = "constant predictor", "data differ", "not run"
 OURS_ONLY = "no published number"
 
 
-class Measured(NamedTuple):
-    """A mean, and the spread over orders: 0 where only one is known."""
-
-    mean: float
-    std: float
-
-
-def measured(values: Sequence[float]) -> Measured:
-    """Return mean and standard deviation of some runs.
-
-    Examples
-    --------
-    >>> from onkel.reproduce.verdict import measured
-    >>> measured([1.0, 3.0]).mean
-    2.0
-    """
-    numbers = np.array(values, dtype=float)
-    std = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
-    return Measured(float(numbers.mean()), std)
-
-
-def verdict(
+def agreement(
     ours: Measured,
     theirs: Measured,
     *,
@@ -58,41 +36,46 @@ def verdict(
 
     Returns
     -------
-    verdict
+    agreement
         "agrees" within two standard deviations of both and the rounding, with a
         warning where these are large, else "better" or "worse". "constant predictor"
         comes first, if ours or theirs equals it but for rounding, then "data differ".
 
     Examples
     --------
-    >>> from onkel.reproduce.verdict import Measured, verdict
+    >>> from onkel.reproduce.agreement import agreement
+    >>> from onkel.reproduce.summary import Measured
     >>> known = dict(constant=30.0, same_data=True, digits=1, larger_is_better=False)
-    >>> verdict(Measured(20.0, 0.2), Measured(20.5, 0.2), **known)
+    >>> agreement(Measured(20.0, 0.2), Measured(20.5, 0.2), **known)
     'agrees'
-    >>> verdict(Measured(20.0, 0.1), Measured(20.5, 0.1), **known)
-    'better'
-    >>> verdict(Measured(20.0, 0.1), Measured(30.0, 0.0), **known)
+    >>> agreement(Measured(20.0, 0.1), Measured(30.0, 0.0), **known)
     'constant predictor (theirs)'
     """
-    unit = 10.0**-digits
-    # A pass that comes to say always the same differs from the best constant by its
-    # first rows.
-    first_rows = max(unit, constant / 1000)
-    is_constant = [
-        who
-        for who, number, room in (
-            ("ours", ours, first_rows),
-            ("theirs", theirs, unit / 2),
-        )
-        if abs(number.mean - constant) <= room + 1e-9 and (who == "ours" or same_data)
-    ]
-    if is_constant:
-        return f"{CONSTANT} ({' and '.join(is_constant)})"
+    rounding = 10.0**-digits / 2
+    known_rows = theirs if same_data else None
+    constant_ones = _constant_ones(ours, known_rows, constant, rounding)
+    if constant_ones:
+        return f"{CONSTANT} ({' and '.join(constant_ones)})"
     if not same_data:
         return DIFFER
     difference = ours.mean - theirs.mean
     spread = float(np.hypot(ours.std, theirs.std))
-    if abs(difference) <= 2 * spread + unit / 2:
+    if abs(difference) <= 2 * spread + rounding:
         is_wide = spread > WIDE * abs(theirs.mean)
         return f"{AGREES} (wide spread)" if is_wide else AGREES
     return BETTER if (difference > 0) == larger_is_better else WORSE
+
+
+def _constant_ones(
+    ours: Measured, theirs: Measured | None, constant: float, rounding: float
+) -> list[str]:
+    """Return which of the numbers the constant predictor has, too."""
+    # A pass that comes to say always the same differs from the best constant by its
+    # first rows.
+    first_rows = max(2 * rounding, constant / 1000)
+    found = []
+    if abs(ours.mean - constant) <= first_rows + 1e-9:
+        found.append("ours")
+    if theirs is not None and abs(theirs.mean - constant) <= rounding + 1e-9:
+        found.append("theirs")
+    return found

@@ -18,16 +18,15 @@ import math
 from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
-from onkel.model.expansion import LookAhead, Model, Update, insert
-from onkel.model.inverse import in_span, lay_on, lean
-from onkel.model.reads import Inverse
+from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.inverse import Inverse, add_to_centers, project_row, row_in_span
 
 
-@strategy(reads=Inverse)
-class Represent(NamedTuple):
+@strategy(cache=Inverse)
+class ProjectIfClose(NamedTuple):
     """A threshold on the residual norm, and perhaps a budget."""
 
     limit: int
@@ -36,50 +35,50 @@ class Represent(NamedTuple):
 
 
 @inner
-def _margin(model: Model, ahead: LookAhead, update: Update) -> float:
-    factor = model.head[0].factor
+def _margin(model: Model, block: Block, update: Update) -> float:
+    factor = model.counters[0].factor
     if update.down >= 0:
-        return factor * (ahead.raw[update.up] - ahead.raw[update.down])
-    return factor * math.copysign(1.0, update.weight) * ahead.raw[update.up]
+        return factor * (block.raw[update.up] - block.raw[update.down])
+    return factor * math.copysign(1.0, update.weight) * block.raw[update.up]
 
 
-@absorbs(Represent)
+@absorb.register(ProjectIfClose)
 def _absorb(
-    budget: Represent,
+    budget: ProjectIfClose,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    r2 = lean(model, ahead, t)
+    counters = model.counters[0]
+    r2 = project_row(model, block, t)
     residual = math.sqrt(r2)
     if budget.aggressive:
-        margin = _margin(model, ahead, update)
+        margin = _margin(model, block, update)
         if margin > 0.0:
             _correct(budget, model, update, 1.0 - margin, residual)
             return
-    represented = residual <= budget.threshold or in_span(model)
-    if represented or head.count >= budget.limit:
-        lay_on(model, update)
-        head.maintenance += not represented
+    represented = residual <= budget.threshold or row_in_span(model)
+    if represented or counters.count >= budget.limit:
+        add_to_centers(model, update)
+        counters.maintenance += not represented
         return
-    insert(model, ahead, t, update)
+    insert(model, block, t, update)
 
 
 @inner
 def _correct(
-    budget: Represent, model: Model, update: Update, loss: float, residual: float
+    budget: ProjectIfClose, model: Model, update: Update, loss: float, residual: float
 ) -> None:
     """Take a row that is right, but not by enough."""
-    head, book = model.head[0], model.reads.book[0]
-    projected = book.kxx - book.residual
+    counters, status = model.counters[0], model.cache.status[0]
+    projected = status.kxx - status.residual
     # A threshold of 0 trusts no projection.
     lost = residual / budget.threshold if budget.threshold > 0.0 else math.inf
     if loss <= lost or projected <= 1e-12:
-        head.updates -= 1
+        counters.updates -= 1
         return
     tau = min(loss / projected, 1.0, 2.0 * (loss - lost) / projected)
     weight = update.weight * (tau if update.down < 0 else 0.5 * tau)
-    lay_on(model, Update(update.up, update.down, weight))
+    add_to_centers(model, Update(update.up, update.down, weight))

@@ -73,7 +73,7 @@ class _Sums:
         return self
 
 
-class Mover:
+class CenterDescent:
     """Moves centres, and weighs features.
 
     Parameters
@@ -115,11 +115,11 @@ class Mover:
         self,
         place: Place,
         steps: int,
-        tell: Callable[[int, float], None] = lambda step, badness: None,
+        tell: Callable[[int, float], None] = lambda step, validation_loss: None,
     ) -> tuple[Place, list[float]]:
         """Take steps while the rows held out gain by them.
 
-        Returns the best place, and the badness of those rows at the start and after
+        Returns the best place, and the loss of those rows at the start and after
         every step; `tell` gets each.
         """
         with blas_in_one_thread:
@@ -200,7 +200,7 @@ class Mover:
         most = ITERATIONS_OF_LOG_LOSS if is_log else ITERATIONS
         found = solver.solve(self.C, place.coef, EXACT, most, self.hurry)
         self._here = place._replace(coef=found.coef)
-        self._badness = task.badness(found.scores[self.held], self.held)
+        self._badness = task.validation_loss(found.scores[self.held], self.held)
         slopes, curvatures = np.empty_like(found.scores), np.empty(len(task.y))
         C = self.C * self.weight
         differentiate(task.loss, found.scores, task.y, C, slopes, curvatures)

@@ -8,11 +8,11 @@ best one is argmin a_r^2 (k_rr - k_rt^2 / k_tt). The newcomer itself is never it
 from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorbs
+from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import (
-    LookAhead,
+    Block,
     Model,
     Update,
     add,
@@ -25,16 +25,16 @@ from onkel.model.expansion import (
 
 
 @strategy()
-class Substitute(NamedTuple):
+class ProjectNewest(NamedTuple):
     """A hard budget."""
 
     limit: int
 
 
 @inner
-def _best_victim(model: Model, ahead: LookAhead, t: int, inverse: float) -> int:
-    known = column(model, ahead, t)
-    cost = ahead.scratch
+def _best_victim(model: Model, block: Block, t: int, inverse: float) -> int:
+    known = column(model, block, t)
+    cost = block.scratch
     squared_norms(model, cost)
     scale, zero = cost.dtype.type(inverse), cost.dtype.type(0)
     for j in range(len(known)):
@@ -42,28 +42,28 @@ def _best_victim(model: Model, ahead: LookAhead, t: int, inverse: float) -> int:
     return oldest_smallest(model, cost)
 
 
-@absorbs(Substitute)
+@absorb.register(ProjectNewest)
 def _absorb(
-    budget: Substitute,
+    budget: ProjectNewest,
     model: Model,
-    ahead: LookAhead,
+    block: Block,
     t: int,
     update: Update,
     draws: Draws,
 ) -> None:
-    head = model.head[0]
-    if head.count < budget.limit:
-        insert(model, ahead, t, update)
+    counters = model.counters[0]
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
         return
-    kxx = ahead.diag[t]
+    kxx = block.diag[t]
     # A row of norm 0 represents nothing: the victim is then simply removed.
     inverse = 1.0 / kxx if kxx > 0 else 0.0
-    r = _best_victim(model, ahead, t, inverse)
-    share = ahead.kernel[t, r] * inverse
-    carried = ahead.scratch
+    r = _best_victim(model, block, t, inverse)
+    share = block.kernel[t, r] * inverse
+    carried = block.scratch
     for o in range(model.coef.shape[0]):
         carried[o] = model.coef[o, r] * share
-    replace(model, ahead, t, r, update)
+    replace(model, block, t, r, update)
     for o in range(model.coef.shape[0]):
         add(model, o, r, carried[o])
-    head.maintenance += 1
+    counters.maintenance += 1

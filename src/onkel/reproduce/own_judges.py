@@ -1,0 +1,159 @@
+"""Judges of single claims that no comparison of pairs answers."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from onkel.reproduce.comparators import (
+    CONTRADICTED,
+    MIXED,
+    NOT_RUN,
+    SUPPORTED,
+    Finding,
+    counted,
+)
+from onkel.reproduce.evidence import Evidence, Question
+from onkel.reproduce.summary import LATE
+
+POOR = 5.0  # points of test error
+RISEN = 1.02  # times the lowest objective
+STEEP = 7.0  # times as long, with five times the centres
+
+
+def by_beta(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether size and accuracy of NBSGD fall as beta grows."""
+    found = {
+        float(system.removeprefix("beta = ").removesuffix(" n")): outcome
+        for (_, system, *_), outcome in evidence.cells(asked.target).items()
+    }
+    if not found:
+        return NOT_RUN
+    betas = sorted(found)
+    sizes = [np.mean(found[beta]["sizes"]) for beta in betas]
+    rates = [np.mean(found[beta]["values"]) for beta in betas]
+    is_smaller = all(a >= b for a, b in pairwise(sizes))
+    is_worse = bool(np.corrcoef(np.arange(len(rates)), rates)[0, 1] < 0)
+    shown = [
+        f"beta {beta:g} n: {size:,.0f} centres, {rate:.2f} %"
+        for beta, size, rate in zip(betas, sizes, rates, strict=True)
+    ]
+    text = "on ijcnn1, SenseIT not being at hand: {}"
+    return _listed(counted([is_smaller, is_worse]), shown, text, ", ")
+
+
+def monotone_dual(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the dual objective never falls, and the primal may rise."""
+    shown, dual_holds, primal_rises = [], [], []
+    for data, dual, primal in _curves(asked, evidence, "dual", "primal"):
+        falls = float(np.mean(np.diff(dual, axis=1) < 0))
+        rises = float(np.mean(np.diff(primal, axis=1) > 0))
+        dual_holds.append(falls == 0)
+        primal_rises.append(rises > 0)
+        shown.append(
+            f"{data}: dual falls in {100 * falls:.0f} % of the epochs, primal "
+            f"rises in {100 * rises:.0f} %"
+        )
+    holds = all(dual_holds) and any(primal_rises)
+    return _listed(SUPPORTED if holds else MIXED, shown)
+
+
+def poor_when_stopped(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the error depends on the epoch in which learning is stopped."""
+    shown, poor = [], []
+    for data, errors in _curves(asked, evidence, "error"):
+        late = errors[:, -LATE:]
+        poor.append(bool(late.max() - late.min() > POOR))
+        shown.append(f"{data} {late.min():.1f} to {late.max():.1f} %")
+    text = "test error over the last ten epochs and all seeds: {}"
+    return _listed(counted(poor), shown, text, ", ")
+
+
+def negative_dual(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the dual objective ends below 0 on two problems."""
+    shown, negative = [], 0
+    for data, dual in _curves(asked, evidence, "dual"):
+        first, last = dual.mean(axis=0)[[0, -1]]
+        shown.append(f"{data}: {first:,.0f} after one epoch, {last:,.0f} at the end")
+        negative += bool(last < 0)
+    return _listed({0: CONTRADICTED, 2: SUPPORTED}.get(negative, MIXED), shown)
+
+
+def late_rise(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the primal objective rises late with a small budget."""
+    shown, rises = [], []
+    for name, primal in _curves(asked, evidence, "primal"):
+        mean = primal.mean(axis=0)
+        rises.append(mean[-1] > RISEN * mean.min())
+        shown.append(
+            f"{name}: primal lowest {mean.min():,.0f} in epoch "
+            f"{int(mean.argmin()) + 1}, {mean[-1]:,.0f} at the end"
+        )
+    return _listed(SUPPORTED if any(rises) else CONTRADICTED, shown)
+
+
+def cost_of_a_row(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the time of a row grows no faster than the budget."""
+    shown, ratios = [], []
+    for data in asked.data:
+        times = []
+        for budget in asked.first:
+            found = evidence.outcome(asked.target, data, asked.cell.format(budget))
+            if found is not None:
+                seconds = np.array(found["curves"]["seconds"])
+                rows = seconds.shape[1] * found["rows"]
+                times.append(1e6 * seconds[:, -1].min() / rows)
+        if len(times) == len(asked.first):
+            ratios.append(times[-1] / times[0])
+            values = ", ".join(f"{one:.1f}" for one in times)
+            budgets = ", ".join(asked.first)
+            shown.append(f"{data}: {values} µs a row with {budgets} centres")
+    verdict = SUPPORTED if max(ratios, default=STEEP) < STEEP else MIXED
+    return _listed(verdict, shown, "{} (five times the centres)")
+
+
+def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the best of the first is ahead of the second on a9a only."""
+    shown, right = [], []
+    for data in asked.data:
+        free, one = asked.best(evidence, asked.first, {"data": data})
+        bound, two = asked.best(evidence, asked.second, {"data": data})
+        if one and two:
+            wins = bool(np.mean(one) < np.mean(two))
+            right.append(wins == (data == "a9a"))
+            sign = "<" if wins else ">"
+            shown.append(
+                f"{data}: {free} {np.mean(one):.2f} {sign} {bound} {np.mean(two):.2f}"
+            )
+    return _listed(counted(right), shown)
+
+
+def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
+    """Show that sizes hardly depend on the order."""
+    shown = []
+    for data in asked.data:
+        found = evidence.outcome(asked.target, data, str(asked.first))
+        if found is not None:
+            sizes = found["sizes"]
+            shown.append(f"{data} {min(sizes):.0f} to {max(sizes):.0f}")
+    text = "cores over the orders: {}; no bound is exceeded in any order"
+    return _listed(SUPPORTED, shown, text, ", ")
+
+
+def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:
+    """Yield a name and curves by seed and epoch, of every cell that was run."""
+    is_one = isinstance(asked.first, str)
+    for data in asked.data:
+        for system in [str(asked.first)] if is_one else asked.first:
+            found = evidence.outcome(asked.target, data, asked.cell.format(system))
+            if found is not None:
+                name = data if is_one else f"{data} {system}"
+                yield name, *(np.array(found["curves"][kind]) for kind in of)
+
+
+def _listed(
+    verdict: str, shown: Sequence[str], text: str = "{}", between: str = "; "
+) -> Finding:
+    """Return a finding that shows all cases; without any, nothing was run."""
+    return Finding(verdict, text.format(between.join(shown))) if shown else NOT_RUN
