@@ -620,3 +620,16 @@ def test_targets_of_any_size_are_learnt(
     model = make("KernelRegressor", budget=60).fit(X, y)
     error = np.abs(model.predict(X) - y).mean()
     assert error < 0.7 * np.abs(y - y.mean()).mean()
+
+
+@both
+def test_centres_coefficients_and_size_agree_in_a_stream(name: str) -> None:
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    y = X[:, 0] * X[:, 1]
+    model = make(name)
+    for start in range(0, 600, 150):
+        rows = slice(start, start + 150)
+        model.partial_fit(X[rows], y[rows] if "Reg" in name else y[rows] > 0)
+        assert model.support_vectors_.shape == (model.model_size_, 3)
+        assert model.dual_coef_.shape == (1, model.model_size_)
+        assert model.model_size_ <= model.budget

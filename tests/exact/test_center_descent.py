@@ -20,7 +20,7 @@ from onkel.engine.threads import Team
 from onkel.problem import losses
 from onkel.refit import center_descent, values
 from onkel.refit.center_descent import CenterDescent, Place
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 from tests.exact import refit
 
 ROWS, FEATURES, CENTRES, GAMMA, C = 240, 4, 7, 0.3, 2.0
@@ -55,9 +55,9 @@ class Example(NamedTuple):
         X = scipy.sparse.csr_array(X) if form == "csr" else X
         is_regression = self.loss == "squared_error"
         loss = losses.make(self.loss)
-        task = Task(self.y, self.weight, self.outputs, loss, is_regression)
+        targets = Targets(self.y, self.weight, self.outputs, loss, is_regression)
         rng = np.random.default_rng(1)
-        return CenterDescent(X, task, self.held, GAMMA, C, Team(n_jobs), rng)
+        return CenterDescent(X, targets, self.held, GAMMA, C, Team(n_jobs), rng)
 
 
 def example(loss: str, outputs: int, noise: float = 0.5) -> Example:

@@ -10,7 +10,7 @@ from onkel.engine.threads import Team
 from onkel.problem import losses
 from onkel.refit import values
 from onkel.refit.center_descent import FARTHEST, PATIENCE, CenterDescent, Place
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 from onkel.refit.values import weighed
 from tests.exact.kernels import gram
 
@@ -19,7 +19,7 @@ KINDS = ("regression", "binary", "classes")
 each = pytest.mark.parametrize("kind", KINDS)
 
 
-def targets(kind: str, hidden: np.ndarray) -> Task:
+def made_up(kind: str, hidden: np.ndarray) -> Targets:
     if kind == "regression":
         y, outputs, loss = hidden.astype(np.float64), 1, "squared_error"
     elif kind == "binary":
@@ -27,37 +27,39 @@ def targets(kind: str, hidden: np.ndarray) -> Task:
     else:
         y, outputs, loss = np.digitize(hidden, [-0.5, 0.5]) * 1.0, 3, "squared_hinge"
     made = losses.make(loss)
-    return Task(y, np.ones(len(y)), outputs, made, kind == "regression")
+    return Targets(y, np.ones(len(y)), outputs, made, kind == "regression")
 
 
-def data(kind: str, noise: float = 0.1) -> tuple[np.ndarray, Task]:
+def data(kind: str, noise: float = 0.1) -> tuple[np.ndarray, Targets]:
     """Five features, of which two say something."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, 5)).astype(np.float32)
     hidden = np.sin(2.0 * X[:, 0]) * X[:, 1] + noise * rng.normal(size=ROWS)
-    return X, targets(kind, hidden)
+    return X, made_up(kind, hidden)
 
 
-def descent(X: Any, task: Task, n_jobs: int = 1, gamma: float = GAMMA) -> CenterDescent:
+def descent(
+    X: Any, targets: Targets, n_jobs: int = 1, gamma: float = GAMMA
+) -> CenterDescent:
     """Every fourth row is held out."""
     rng = np.random.default_rng(0)
     return CenterDescent(
-        X, task, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng
+        X, targets, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng
     )
 
 
-def start(X: Any, task: Task, centres: int = CENTRES) -> Place:
+def start(X: Any, targets: Targets, centres: int = CENTRES) -> Place:
     points = X[1 : 2 * centres : 2]
     points = points.toarray() if scipy.sparse.issparse(points) else points
     ones = np.ones(X.shape[1])
-    return Place(points.astype(np.float64), ones, np.zeros((task.outputs, centres)))
+    return Place(points.astype(np.float64), ones, np.zeros((targets.outputs, centres)))
 
 
 def validation_loss(moving: CenterDescent, place: Place, X: np.ndarray) -> float:
     """Of the rows held out, from the place alone."""
     rows, points = (np.float64(part) * place.relevance for part in (X, place.points))
     scores = gram(rows[moving.held], points, gamma=GAMMA) @ place.coef.T
-    return moving.task.validation_loss(scores, moving.held)
+    return moving.targets.validation_loss(scores, moving.held)
 
 
 def everywhere(moving: CenterDescent, place: Place) -> list[np.ndarray]:
@@ -116,9 +118,11 @@ def test_no_rows_are_weighed() -> None:
 @each
 @pytest.mark.parametrize("noise", [0.1, 3.0])
 def test_the_best_place_of_the_path_is_returned(kind: str, noise: float) -> None:
-    X, task = data(kind, noise)
-    moving, told = descent(X, task), []
-    found, path = moving.run(start(X, task), STEPS, lambda *given: told.append(given))
+    X, targets = data(kind, noise)
+    moving, told = descent(X, targets), []
+    found, path = moving.run(
+        start(X, targets), STEPS, lambda *given: told.append(given)
+    )
     assert told == list(enumerate(path))
     assert np.isfinite(path).all()
     # It says of itself what its points, relevances and coefficients say.
@@ -128,8 +132,8 @@ def test_the_best_place_of_the_path_is_returned(kind: str, noise: float) -> None
 
 @each
 def test_moves_help_where_features_are_noise(kind: str) -> None:
-    X, task = data(kind)
-    found, path = descent(X, task).run(start(X, task), STEPS)
+    X, targets = data(kind)
+    found, path = descent(X, targets).run(start(X, targets), STEPS)
     assert min(path) < 0.8 * path[0]
     assert found.relevance[:2].min() > found.relevance[2:].max()
 
@@ -137,8 +141,8 @@ def test_moves_help_where_features_are_noise(kind: str) -> None:
 @each
 def test_of_targets_that_are_noise_the_start_is_not_made_worse(kind: str) -> None:
     X, _ = data(kind)
-    task = targets(kind, np.random.default_rng(1).normal(size=ROWS))
-    moving, place = descent(X, task), start(X, task)
+    targets = made_up(kind, np.random.default_rng(1).normal(size=ROWS))
+    moving, place = descent(X, targets), start(X, targets)
     found, path = moving.run(place, STEPS)
     moving._visit(place)
     at_first = moving._here  # with the coefficients that it should have
@@ -150,14 +154,14 @@ def test_of_targets_that_are_noise_the_start_is_not_made_worse(kind: str) -> Non
 
 @each
 def test_what_is_given_stays_as_it_was(kind: str) -> None:
-    X, task = data(kind)
-    place, rows = start(X, task), X.copy()
+    X, targets = data(kind)
+    place, rows = start(X, targets), X.copy()
     kept = Place(*(part.copy() for part in place))
-    weight = task.weight.copy()
-    descent(X, task).run(place, STEPS)
+    weight = targets.weight.copy()
+    descent(X, targets).run(place, STEPS)
     assert same(place, kept)
     np.testing.assert_array_equal(X, rows)
-    np.testing.assert_array_equal(task.weight, weight)
+    np.testing.assert_array_equal(targets.weight, weight)
 
 
 # ---- when it ends --------------------------------------------------------------------
@@ -165,24 +169,24 @@ def test_what_is_given_stays_as_it_was(kind: str) -> None:
 
 @pytest.mark.parametrize("steps", [1, 3, 7])
 def test_no_more_steps_are_taken_than_allowed(steps: int) -> None:
-    X, task = data("regression")
-    _, path = descent(X, task).run(start(X, task), steps)
+    X, targets = data("regression")
+    _, path = descent(X, targets).run(start(X, targets), steps)
     assert len(path) <= steps + 1
 
 
 def test_it_ends_once_rows_held_out_gain_no_more() -> None:
-    X, task = data("binary")
-    task.y[::4] *= -1.0  # what is learnt is the opposite for these
-    found, path = descent(X, task).run(start(X, task), 1000)
+    X, targets = data("binary")
+    targets.y[::4] *= -1.0  # what is learnt is the opposite for these
+    found, path = descent(X, targets).run(start(X, targets), 1000)
     assert PATIENCE < len(path) <= 2 * PATIENCE
     assert min(path) == path[0]
-    assert same(found._replace(coef=start(X, task).coef), start(X, task))
+    assert same(found._replace(coef=start(X, targets).coef), start(X, targets))
 
 
 def test_it_ends_where_there_is_no_slope() -> None:
-    X, task = data("regression")
-    task = task._replace(y=np.zeros(ROWS))
-    found, path = descent(X, task).run(start(X, task), 1000)
+    X, targets = data("regression")
+    targets = targets._replace(y=np.zeros(ROWS))
+    found, path = descent(X, targets).run(start(X, targets), 1000)
     assert len(path) <= 2 * PATIENCE
     assert not found.coef.any()
     assert min(path) == 0.0
@@ -193,11 +197,11 @@ def test_a_relevance_stays_within_its_bounds() -> None:
     X = rng.normal(size=(ROWS, 3)).astype(np.float32)
     X[:, 1] *= 1e5  # so wide that every row is alone, until it counts for nothing
     X[:, 2] *= 1e-5
-    task = targets("regression", X[:, 0] + 1e5 * X[:, 2])
-    place = start(X, task)
+    targets = made_up("regression", X[:, 0] + 1e5 * X[:, 2])
+    place = start(X, targets)
     for near in (1.0 / FARTHEST, 1.0, FARTHEST):
         begun = place._replace(relevance=np.array([1.0, 1.0 / FARTHEST, near]))
-        reached = everywhere(descent(X, task), begun)
+        reached = everywhere(descent(X, targets), begun)
         assert np.min(reached) >= (1 - 1e-9) / FARTHEST
         assert np.max(reached) <= (1 + 1e-9) * FARTHEST
 
@@ -211,10 +215,10 @@ def test_a_relevance_stays_within_its_bounds() -> None:
     ids=["dense", "csr"],
 )
 def test_the_same_seed_gives_the_same_bits(kind: str, form: Any) -> None:
-    X, task = data(kind)
+    X, targets = data(kind)
     X = form(X)
     (one, path), (two, again) = (
-        descent(X, task).run(start(X, task), STEPS) for _ in range(2)
+        descent(X, targets).run(start(X, targets), STEPS) for _ in range(2)
     )
     assert path == again
     assert same(one, two)
@@ -225,9 +229,9 @@ def test_threads_change_next_to_nothing(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(values, "TILE", 1)  # tiles of 64 rows: ten of them
-    X, task = data(kind)
+    X, targets = data(kind)
     (one, path), (two, again) = (
-        descent(X, task, n_jobs).run(start(X, task), 3) for n_jobs in (1, 2)
+        descent(X, targets, n_jobs).run(start(X, targets), 3) for n_jobs in (1, 2)
     )
     # Sums are added up in another order, in double precision.
     assert again == pytest.approx(path, rel=1e-6)
@@ -238,10 +242,10 @@ def test_threads_change_next_to_nothing(
 
 @each
 def test_sparse_rows_are_dense_rows(kind: str) -> None:
-    X, task = data(kind)
+    X, targets = data(kind)
     X[np.abs(X) < 0.5] = 0.0
     (one, path), (two, again) = (
-        descent(form(X), task).run(start(X, task), 3)
+        descent(form(X), targets).run(start(X, targets), 3)
         for form in (np.asarray, scipy.sparse.csr_array)
     )
     assert again == pytest.approx(path, rel=1e-3)
@@ -276,9 +280,9 @@ ODD = {
     ids=["float32-dense", "float64-csr"],
 )
 def test_odd_rows_stop_nothing(kind: str, odd: str, dtype: type, form: Any) -> None:
-    X, task = data(kind)
+    X, targets = data(kind)
     X = form(ODD[odd](X.astype(dtype)))
-    found, path = descent(X, task).run(start(X, task), STEPS)
+    found, path = descent(X, targets).run(start(X, targets), STEPS)
     assert len(path) <= STEPS + 1
     for part in found:
         assert np.isfinite(part).all()
@@ -290,12 +294,12 @@ def test_odd_rows_stop_nothing(kind: str, odd: str, dtype: type, form: Any) -> N
 @each
 @pytest.mark.parametrize("unit", [1e-15, 1e-3, 1e3, 3e17])
 def test_features_may_have_any_unit(kind: str, unit: float) -> None:
-    X, task = data(kind)
+    X, targets = data(kind)
     X = X * np.float32(unit)
     # Squares of these rows are finite in single precision; of features that count more
     # they need not be.
-    moving = descent(X, task, gamma=GAMMA / unit**2)
-    found, path = moving.run(start(X, task), STEPS)
+    moving = descent(X, targets, gamma=GAMMA / unit**2)
+    found, path = moving.run(start(X, targets), STEPS)
     for part in found:
         assert np.isfinite(part).all()
     assert np.isfinite(path).all()
@@ -305,20 +309,20 @@ def test_features_may_have_any_unit(kind: str, unit: float) -> None:
 @each
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_the_gain_does_not_depend_on_the_unit(kind: str, unit: float) -> None:
-    X, task = data(kind)
-    _, path = descent(X, task).run(start(X, task), STEPS)
+    X, targets = data(kind)
+    _, path = descent(X, targets).run(start(X, targets), STEPS)
     X = X * np.float32(unit)
-    moving = descent(X, task, gamma=GAMMA / unit**2)
-    _, other = moving.run(start(X, task), STEPS)
+    moving = descent(X, targets, gamma=GAMMA / unit**2)
+    _, other = moving.run(start(X, targets), STEPS)
     # Kernel values are the same, and so is where they could come to.
     assert other[0] == pytest.approx(path[0], rel=1e-3)
     assert path[0] - min(other) > 0.8 * (path[0] - min(path))
 
 
 def test_a_constant_feature_is_neither_more_nor_less_than_it_was() -> None:
-    X, task = data("regression")
+    X, targets = data("regression")
     X = np.column_stack([X, np.full(ROWS, 2.0, np.float32)])
-    found, path = descent(X, task).run(start(X, task), STEPS)
+    found, path = descent(X, targets).run(start(X, targets), STEPS)
     assert min(path) < 0.8 * path[0]
     # Centres are where rows are, so that it has no slope; nothing leads elsewhere.
     np.testing.assert_allclose(found.points[:, -1], 2.0, atol=1e-3)
@@ -327,8 +331,8 @@ def test_a_constant_feature_is_neither_more_nor_less_than_it_was() -> None:
 
 @each
 def test_a_single_centre_moves(kind: str) -> None:
-    X, task = data(kind)
-    moving, place = descent(X, task), start(X, task, 1)
+    X, targets = data(kind)
+    moving, place = descent(X, targets), start(X, targets, 1)
     found, path = moving.run(place, STEPS)
     assert found.points.shape == place.points.shape
     assert validation_loss(moving, found, X) == pytest.approx(min(path), rel=1e-3)
@@ -336,28 +340,28 @@ def test_a_single_centre_moves(kind: str) -> None:
 
 @each
 def test_centres_that_are_the_same_stop_nothing(kind: str) -> None:
-    X, task = data(kind)
-    place = start(X, task)
+    X, targets = data(kind)
+    place = start(X, targets)
     place = place._replace(points=np.repeat(place.points[::2], 2, axis=0))
-    found, path = descent(X, task).run(place, STEPS)
+    found, path = descent(X, targets).run(place, STEPS)
     assert np.isfinite(found.points).all()
     assert min(path) <= path[0]
 
 
 @each
 def test_rows_without_weight_stop_nothing(kind: str) -> None:
-    X, task = data(kind)
+    X, targets = data(kind)
     for weight in (np.zeros(ROWS), np.eye(ROWS)[3], np.eye(ROWS)[4]):
-        weighted = task._replace(weight=weight)
-        found, path = descent(X, weighted).run(start(X, task), STEPS)
+        weighted = targets._replace(weight=weight)
+        found, path = descent(X, weighted).run(start(X, targets), STEPS)
         assert np.isfinite(found.points).all()
         assert min(path) <= path[0]
 
 
 def test_a_single_row_may_be_held_out() -> None:
-    X, task = data("binary")
+    X, targets = data("binary")
     rng = np.random.default_rng(0)
-    moving = CenterDescent(X, task, np.array([5]), GAMMA, C, Team(1), rng)
-    _, path = moving.run(start(X, task), STEPS)
+    moving = CenterDescent(X, targets, np.array([5]), GAMMA, C, Team(1), rng)
+    _, path = moving.run(start(X, targets), STEPS)
     # It is either right or wrong, and no gain that is smaller counts.
     assert len(path) <= 2 * PATIENCE + 1

@@ -9,7 +9,7 @@ from onkel.engine.threads import Team
 from onkel.problem import kernels, losses
 from onkel.refit import machine as machine_module
 from onkel.refit.deadline import Deadline
-from onkel.refit.fitter import Machine
+from onkel.refit.fitter import Solution
 from onkel.refit.machine import Request, fit
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
@@ -32,19 +32,19 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made, each = Clock(), Values.each
 
-    def slow(self: Values, task: Any, new: Any = list, rows: Any = None) -> Any:
+    def slow(self: Values, targets: Any, new: Any = list, rows: Any = None) -> Any:
         count = len(self) if rows is None else len(rows)
         made.now += count * len(self.points) / 1e6
-        return each(self, task, new, rows)
+        return each(self, targets, new, rows)
 
     monkeypatch.setattr(Values, "each", slow)
     return made
 
 
-def fitted(asked: Request, deadline: Deadline, rows: int = ROWS) -> Machine:
-    X, task = simulate(rows, "binary", 0)
+def fitted(asked: Request, deadline: Deadline, rows: int = ROWS) -> Solution:
+    X, targets = simulate(rows, "binary", 0)
     rng = np.random.default_rng(0)
-    return fit(find, X, task, asked, 0.5, rng, deadline=deadline)
+    return fit(find, X, targets, asked, 0.5, rng, deadline=deadline)
 
 
 @pytest.mark.parametrize("budget", [200, None])
@@ -52,7 +52,7 @@ def test_it_is_kept_for_every_budget(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, budget: int | None
 ) -> None:
     monkeypatch.setattr(machine_module, "LARGEST_BUDGET", 250)
-    X, task = simulate(2000, "binary", 1)
+    X, targets = simulate(2000, "binary", 1)
     asked = Request(budget)
     fitted(asked, Deadline(None, clock))
     whole = clock.now
@@ -61,7 +61,7 @@ def test_it_is_kept_for_every_budget(
         machine = fitted(asked, deadline)
         assert clock.now - begun <= 1.2 * limit
         assert limit > whole or deadline.left_out
-        assert error(machine, X, task) < 0.25
+        assert error(machine, X, targets) < 0.25
 
 
 def test_of_time_enough_nothing_is_left_out(clock: Clock) -> None:
@@ -75,10 +75,10 @@ def test_of_time_enough_nothing_is_left_out(clock: Clock) -> None:
 def test_without_any_time_there_is_a_model(asked: Request, rows: int) -> None:
     deadline = Deadline(0.0)
     machine = fitted(asked, deadline, rows)
-    X, task = simulate(2000, "binary", 1)
+    X, targets = simulate(2000, "binary", 1)
     assert deadline.left_out
     assert np.isfinite(machine.coef).all()
-    assert rows < 100 or error(machine, X, task) < 0.25
+    assert rows < 100 or error(machine, X, targets) < 0.25
     assert asked.gamma is None or (machine.gamma, machine.C) == (
         asked.gamma,
         asked.C,
@@ -86,11 +86,11 @@ def test_without_any_time_there_is_a_model(asked: Request, rows: int) -> None:
 
 
 def test_a_solver_takes_one_step_at_least(clock: Clock) -> None:
-    X, task = simulate(500, "binary", 0)
+    X, targets = simulate(500, "binary", 0)
     kernel = kernels.make("rbf", 0.5, 1, 0.0)
     values = Values(kernel, X, X[:20], Team(1))
     loss, rng = losses.make("squared_hinge"), np.random.default_rng(0)
-    solver = Solver(values, loss, task.y, task.weight, 1, rng)
+    solver = Solver(values, loss, targets.y, targets.weight, 1, rng)
     whole = solver.solve(1.0)
     passes = solver.passes
     deadline = Deadline(0.0, clock)

@@ -17,7 +17,7 @@ from onkel.engine.threads import Team
 from onkel.problem import kernels, losses
 from onkel.refit import values as values_module
 from onkel.refit.calibration import BENDS, FEW_BENDS, calibrate, log_odds
-from onkel.refit.held_out import FEW, MOST, VERY_FEW, Task, parts
+from onkel.refit.held_out import FEW, MOST, VERY_FEW, Targets, parts
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
 from onkel.refit.scoring import error
 from onkel.refit.search import FARTHEST, climb
@@ -97,16 +97,16 @@ def test_each_row_is_visited_once(
         found = np.full((ROWS, CENTERS), np.nan)
         lock = threading.Lock()
 
-        def task(which: Any, known: np.ndarray, _: None) -> None:
+        def targets(which: Any, known: np.ndarray, _: None) -> None:
             with lock:
                 seen[which] += 1
                 found[which] = known
 
         if first:  # so that some are kept already
-            values.each(task)
+            values.each(targets)
             seen[:] = 0
         which = None if chosen is None else np.array(chosen, int)
-        values.each(task, rows=which)
+        values.each(targets, rows=which)
     wanted = np.ones(ROWS, int) if which is None else np.bincount(which, minlength=ROWS)
     assert seen.tolist() == wanted.tolist()
     visited = seen > 0
@@ -115,9 +115,9 @@ def test_each_row_is_visited_once(
     )
 
 
-def task_of(y: np.ndarray, outputs: int, weight: np.ndarray | None = None) -> Task:
+def task_of(y: np.ndarray, outputs: int, weight: np.ndarray | None = None) -> Targets:
     weight = np.ones(len(y)) if weight is None else weight
-    return Task(y, weight, outputs, losses.make("squared_hinge"), False)
+    return Targets(y, weight, outputs, losses.make("squared_hinge"), False)
 
 
 def bent(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -218,9 +218,9 @@ def test_a_search_is_judged_by_the_scoring() -> None:
     ranked = np.linspace(-1.0, -0.1, 10)[:, np.newaxis]
     found = ranked.copy()
     found[8:, 0] = -3.0, 0.5
-    rows, task = np.arange(10), task_of(y, 1)._replace(loss=losses.make("hinge"))
-    assert task.validation_loss(found, rows) < task.validation_loss(ranked, rows)
-    by_rank = task._replace(measure=partial(error, "average_precision"))
+    rows, targets = np.arange(10), task_of(y, 1)._replace(loss=losses.make("hinge"))
+    assert targets.validation_loss(found, rows) < targets.validation_loss(ranked, rows)
+    by_rank = targets._replace(measure=partial(error, "average_precision"))
     assert by_rank.validation_loss(found, rows) > by_rank.validation_loss(ranked, rows)
     assert by_rank.error(ranked, rows) == pytest.approx(0.0)
     assert np.isnan(by_rank.error(ranked[:5], rows[:5]))  # of one class only
@@ -228,11 +228,11 @@ def test_a_search_is_judged_by_the_scoring() -> None:
 
 def test_the_stated_error_knows_no_weights_of_classes() -> None:
     y, scores = np.array([-1.0, -1.0, -1.0, 1.0]), np.full((4, 1), -1.0)
-    rows, task = np.arange(4), task_of(y, 1, np.array([1.0, 1.0, 1.0, 9.0]))
-    assert task.stated(scores, rows) == task.error(scores, rows) == 0.75
-    task = task._replace(plain=np.ones(4))
-    assert task.error(scores, rows) == 0.75
-    assert task.stated(scores, rows) == 0.25
+    rows, targets = np.arange(4), task_of(y, 1, np.array([1.0, 1.0, 1.0, 9.0]))
+    assert targets.stated(scores, rows) == targets.error(scores, rows) == 0.75
+    targets = targets._replace(plain=np.ones(4))
+    assert targets.error(scores, rows) == 0.75
+    assert targets.stated(scores, rows) == 0.25
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -290,8 +290,8 @@ def test_parts_are_disjoint_and_every_class_has_its_share(
     rng = np.random.default_rng(seed)
     chances = np.arange(1, max(outputs, 2) + 1) ** 2.0
     y = rng.choice(len(chances), n, p=chances / chances.sum()).astype(float)
-    task = task_of(2.0 * y - 1.0 if outputs == 1 else y, outputs)
-    held = parts(task, rng, share)
+    targets = task_of(2.0 * y - 1.0 if outputs == 1 else y, outputs)
+    held = parts(targets, rng, share)
     together = np.concatenate(held)
     assert len(np.unique(together)) == len(together)
     if n < FEW:
@@ -313,8 +313,8 @@ def test_parts_are_disjoint_and_every_class_has_its_share(
 def test_of_many_rows_so_many_are_held_out(n: int) -> None:
     rng = np.random.default_rng(0)
     y = np.where(rng.random(n) < 0.1, 1.0, -1.0)
-    for task in (task_of(y, 1), task_of(y, 1)._replace(is_regression=True)):
-        (held,) = parts(task, rng)
+    for targets in (task_of(y, 1), task_of(y, 1)._replace(is_regression=True)):
+        (held,) = parts(targets, rng)
         assert len(np.unique(held)) == min(n // 5, 10_000)
 
 

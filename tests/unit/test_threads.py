@@ -7,7 +7,7 @@ import numpy as np
 import threadpoolctl
 
 from onkel.engine.threads import Team, blas_in_one_thread
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 from onkel.refit.machine import Request, fit
 from tests.unit.test_refit_machine import find, simulate
 
@@ -21,7 +21,7 @@ def test_blas_has_one_thread_in_all_of_a_fit() -> None:
     X, task = simulate(7000, "binary", 0)
     seen: set[int] = set()
 
-    def looking(X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
+    def looking(X: Any, task: Targets, gamma: float, budget: int) -> np.ndarray:
         seen.update(blas_threads())
         return find(X, task, gamma, budget)
 

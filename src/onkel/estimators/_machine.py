@@ -36,10 +36,11 @@ from onkel.estimators._progress import Stages
 from onkel.problem import kernels, rates, steps
 from onkel.problem.kernels import Kernel
 from onkel.refit import machine
+from onkel.refit.centers import merged_centers
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.extent import Extent
-from onkel.refit.fitter import Machine
-from onkel.refit.held_out import Task
+from onkel.refit.fitter import Solution
+from onkel.refit.held_out import Targets
 from onkel.refit.machine import Request
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.values import weighed
@@ -142,10 +143,28 @@ class KernelMachine(Blockwise, KernelEstimator):
         """Score that an error on rows held out amounts to."""
 
     @property
+    def support_vectors_(self) -> np.ndarray:
+        """Centres: those of the fitted learner, in features scaled, times relevance_.
+
+        In a stream those of the quick learner follow, in features scaled.
+        """
+        self._fitted()
+        return np.concatenate([learner.points for learner in self._learners()])
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the centres; in a stream times the learners' weights."""
+        coefs = [learner.coef for learner in (self._fitted(), *self._learners()[1:])]
+        if len(coefs) == 1:
+            return coefs[0]
+        weights = self.mixture_.astype(self._dtype)
+        return np.concatenate([w * c for w, c in zip(weights, coefs, strict=True)], 1)
+
+    @property
     def model_size_(self) -> int:
         """Number of centres, in a stream of both learners."""
-        quick = self.__dict__.get("_quick")
-        return self._fitted().size + (0 if quick is None else quick.size)
+        self._fitted()
+        return sum(learner.size for learner in self._learners())
 
     def _learners(self) -> list[Learner]:
         return super()._learners() + ([] if self._quick is None else [self._quick])
@@ -237,12 +256,12 @@ class KernelMachine(Blockwise, KernelEstimator):
         few = slice(SOME_TO_COMPILE)
         self._learn_scale(X[few])
         self._scale_targets(y[few])
-        rows, task = (
+        rows, targets = (
             self._scaled_to_single(X[few]),
-            self._task(y[few], weight[few], outputs),
+            self._targets(y[few], weight[few], outputs),
         )
         request, rng = Request(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
-        machine.fit(self._find, rows, task, request, 1.0, rng)
+        machine.fit(self._find_centers, rows, targets, request, 1.0, rng)
 
     def _say_what_was_left_out(self, deadline: Deadline) -> None:
         if not deadline.left_out:
@@ -267,14 +286,14 @@ class KernelMachine(Blockwise, KernelEstimator):
         self.C_ = 1.0 if self.C == "auto" else float(self.C)
         self.held_out_error_ = math.nan
 
-    def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
-        return Task(y, weight, outputs, self._smooth_loss(), self.is_regression)
+    def _targets(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Targets:
+        return Targets(y, weight, outputs, self._smooth_loss(), self.is_regression)
 
-    def _judged(self, task: Task) -> Task:
-        """Say how models of a task are judged."""
-        return task
+    def _judged(self, targets: Targets) -> Targets:
+        """Say how models are judged."""
+        return targets
 
-    def _warn_of_overlooked(self, found: Machine) -> None:
+    def _warn_of_overlooked(self, found: Solution) -> None:
         """Say so if there are classes that are never predicted."""
 
     def _found(
@@ -287,10 +306,10 @@ class KernelMachine(Blockwise, KernelEstimator):
         budget: int | None,
         tell: Callable[[str], None] = lambda text: None,
         deadline: Deadline = ENDLESS,
-    ) -> Machine:
+    ) -> Solution:
         """Fit a machine to the rows, and take note of what it says of itself."""
-        task = self._task(y, weight / max(float(weight.mean()), 1e-300), outputs)
-        task = self._judged(task)
+        targets = self._targets(y, weight / max(float(weight.mean()), 1e-300), outputs)
+        targets = self._judged(targets)
         request = Request(
             budget,
             None if self.gamma == "auto" else float(self.gamma),
@@ -299,13 +318,18 @@ class KernelMachine(Blockwise, KernelEstimator):
             self.adapt,
         )
         found = machine.fit(
-            *(self._find, self._scaled_to_single(X), task, request),
+            *(self._find_centers, self._scaled_to_single(X), targets, request),
             *(self._start, rng, tell, deadline),
         )
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.stated
         self.relevance_ = found.relevance
         self._take_slopes(found.slopes)
         return found
+
+    def _find_centers(
+        self, X: Any, targets: Targets, gamma: float, budget: int
+    ) -> np.ndarray:
+        return merged_centers(X, targets, gamma, budget, self._n_jobs())
 
     def _take_slopes(self, slopes: np.ndarray | None) -> None:
         """Keep what makes probabilities of scores."""
@@ -333,7 +357,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         return max(round(QUICK * self._in_a_stream()), 1)
 
     def _fixed(
-        self, found: Machine | None, X: Any, outputs: int, draws: np.random.Generator
+        self, found: Solution | None, X: Any, outputs: int, draws: np.random.Generator
     ) -> Learner:
         """Make a learner that has what was found, or nothing."""
         size = 1 if found is None else len(found.points)
@@ -429,19 +453,19 @@ class KernelMachine(Blockwise, KernelEstimator):
         """Learn some rows; returns their answers before each was learnt."""
         model, rows = self._learner.model, self._scaled(X)
         outputs = len(model.coef)
-        task = self._task(y, weight, outputs)
+        targets = self._targets(y, weight, outputs)
         if self._quick is None:
             self._quick = self._quick_learner(self._quick_gamma, X, outputs)
         scores = np.zeros((len(y), 2, outputs))
         known = weighed(rows, self.relevance_)
         scores[:, 0] = self._learner.score(known, self._n_jobs())
         done = 0
-        for some in super()._learn(self._quick, rows, task.y, weight, None, first):
+        for some in super()._learn(self._quick, rows, targets.y, weight, None, first):
             scores[done : done + len(some), 1] = some
             done += len(some)
         self.mixture_ = self.mixture_.copy()
-        mixed = self._mixed(scores, self.mixture_, task.y)
-        wrong = self._count_mistakes(mixed, task.y)
+        mixed = self._mixed(scores, self.mixture_, targets.y)
+        wrong = self._count_mistakes(mixed, targets.y)
         counters, quick = self._learner.counters, self._quick.counters
         counters.mistakes += wrong
         counters.updates, counters.maintenance = quick.updates, quick.maintenance
@@ -478,7 +502,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         learner, outputs = self._learner, len(self._learner.model.coef)
         if not self._is_enough(y, weight):
             return
-        targets = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
+        signed = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
         rng = np.random.default_rng(learner.rng.integers(2**32))
         before = self.scaler_
         if before is not None:
@@ -487,7 +511,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         if learner.counters.t <= self.memory_size:
             self._scale_targets(y)
         fixed = self._in_a_stream() - self._quick_size()
-        found = self._found(X, targets, weight, outputs, rng, max(fixed, 1))
+        found = self._found(X, signed, weight, outputs, rng, max(fixed, 1))
         if learner.size == 0 and self.is_regression:
             # Both predict the whole target, so that they must not be added up.
             self.mixture_ = self._first_weights()
@@ -495,7 +519,7 @@ class KernelMachine(Blockwise, KernelEstimator):
         for name in COUNTERS:
             setattr(self._learner.counters, name, getattr(learner.counters, name))
         if learner.counters.t <= self.memory_size:
-            self._replay(X, targets, weight)
+            self._replay(X, signed, weight)
         else:
             self._carry_over(before, X)
 
@@ -514,12 +538,12 @@ class KernelMachine(Blockwise, KernelEstimator):
 
     def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
         outputs, rows = len(self._learner.model.coef), self._scaled(X)
-        task = self._task(y, weight, outputs)
+        targets = self._targets(y, weight, outputs)
         tried = []
         for factor in (0.5, 1.0, 2.0):
             gamma = self._quick_gamma * factor
             quick = self._quick_learner(gamma, X, outputs)
-            scores = list(super()._learn(quick, rows, task.y, weight))
-            error = task.error(np.concatenate(scores), np.arange(len(y)))
+            scores = list(super()._learn(quick, rows, targets.y, weight))
+            error = targets.error(np.concatenate(scores), np.arange(len(y)))
             tried.append((error, gamma, quick))
         _, self._quick_gamma, self._quick = min(tried, key=lambda entry: entry[:2])

@@ -43,12 +43,11 @@ from onkel.estimators._groups import Tube
 from onkel.estimators._machine import KernelMachine
 from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.estimators.bsca import BSCAClassifier, BSCARegressor
 from onkel.problem import losses
 from onkel.problem.losses import Loss
 from onkel.refit.calibration import log_odds
-from onkel.refit.fitter import Machine
-from onkel.refit.held_out import Task
+from onkel.refit.fitter import Solution
+from onkel.refit.held_out import Targets
 from onkel.refit.scoring import OF_CLASSES, OF_TWO, OF_VALUES, error, error_of
 
 # Rows that a re-fit needs, of two classes each.
@@ -57,17 +56,6 @@ ENOUGH = 5
 RARE = 0.05
 # Largest log-odds that a stream mixes: margins are far smaller than those of rare rows.
 LARGEST_LOG_ODDS = 8.0
-
-
-def merged(
-    merging: Any, X: Any, task: Task, gamma: float, budget: int, n_jobs: int | None
-) -> np.ndarray:
-    """Centres that one pass of a merging system leaves."""
-    merging.set_params(
-        budget=budget, gamma=gamma, average=None, max_iter=1, random_state=0
-    )
-    merging.set_params(n_jobs=n_jobs)._fit(X, task.y, task.weight, task.outputs)
-    return merging.support_vectors_
 
 
 def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
@@ -152,29 +140,29 @@ class KernelClassifier(KernelMachine, LossClassifier):
         # A model of the version before has no choice.
         return losses.make(self.__dict__.get("loss_", self.loss))
 
-    def _judged(self, task: Task) -> Task:
-        if self.scoring in OF_TWO and task.outputs > 1:
+    def _judged(self, targets: Targets) -> Targets:
+        if self.scoring in OF_TWO and targets.outputs > 1:
             raise ValueError(
                 f"scoring={self.scoring!r} is for two classes, and here are "
-                f"{task.outputs}: take scoring={OF_TWO[self.scoring]!r}"
+                f"{targets.outputs}: take scoring={OF_TWO[self.scoring]!r}"
             )
         measure = None if self.scoring is None else partial(error, self.scoring)
-        return task._replace(measure=measure, plain=self._plain(task))
+        return targets._replace(measure=measure, plain=self._plain(targets))
 
-    def _plain(self, task: Task) -> np.ndarray | None:
+    def _plain(self, targets: Targets) -> np.ndarray | None:
         """Weights of the rows without those of their classes."""
         if self.class_weight is None:
             return None
-        index = task.labels()
+        index = targets.labels()
         of_class: Any = weights_of_rows(
             self.class_weight, index[:, np.newaxis], self.classes_[index], None, False
         )
         # What rows of a class without weight weighed, nobody knows.
         return np.divide(
-            task.weight, of_class, out=np.ones(len(index)), where=of_class > 0.0
+            targets.weight, of_class, out=np.ones(len(index)), where=of_class > 0.0
         )
 
-    def _warn_of_overlooked(self, found: Machine) -> None:
+    def _warn_of_overlooked(self, found: Solution) -> None:
         if len(found.overlooked):
             names = ", ".join(map(repr, self.classes_[found.overlooked].tolist()))
             warnings.warn(
@@ -203,9 +191,6 @@ class KernelClassifier(KernelMachine, LossClassifier):
             return np.ones(2)
         low, high = log_odds(np.array([-1.0, 1.0]), known)
         return np.array([(high - low) / 2.0, 1.0])
-
-    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
-        return merged(BSCAClassifier(), X, task, gamma, budget, self.n_jobs)
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         """Class numbers of targets."""
@@ -275,27 +260,24 @@ class KernelRegressor(KernelMachine, Tube, WeightedRegressor):
             return 1.0 - error**2
         return error_of(error, scoring) * self.target_scale_ ** OF_VALUES[scoring]
 
-    def _judged(self, task: Task) -> Task:
+    def _judged(self, targets: Targets) -> Targets:
         # The default is R^2.
         if self.scoring in (None, "r2"):
-            return task
-        return task._replace(measure=partial(error, self.scoring))
+            return targets
+        return targets._replace(measure=partial(error, self.scoring))
 
     def _scale_targets(self, y: np.ndarray) -> None:
         self.target_mean_, self.target_scale_ = float(y.mean()), float(y.std()) or 1.0
 
-    def _task(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Task:
+    def _targets(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Targets:
         y = (y - self.target_mean_) / self.target_scale_
-        return super()._task(y, weight, outputs)
+        return super()._targets(y, weight, outputs)
 
     def _answers(self, scores: np.ndarray) -> np.ndarray:
         return scores.astype(np.float64) * self.target_scale_ + self.target_mean_
 
     def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
         """Say nothing: a constant is among what was tried."""
-
-    def _find(self, X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
-        return merged(BSCARegressor(), X, task, gamma, budget, self.n_jobs)
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy()

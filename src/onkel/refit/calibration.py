@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from onkel.engine.threads import blas_in_one_thread
 from onkel.problem.losses import Kind
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 
 # g has one slope before, between and after these. Of noisy rows the squared hinge makes
 # scores that are like 2p - 1, so that log-odds bend most next to -1 and 1.
@@ -71,16 +71,16 @@ def log_chances(odds: np.ndarray) -> np.ndarray:
 
 
 def calibrate(
-    task: Task, scores: np.ndarray, bends: tuple[float, ...] | None = None
+    targets: Targets, scores: np.ndarray, bends: tuple[float, ...] | None = None
 ) -> np.ndarray:
     """Slopes of g, from scores of rows that were held out."""
     if bends is None:
         # Scores of the log loss are log-odds already, more or less.
-        bends_much = len(scores) >= MANY and task.loss.kind != Kind.LOG_LOSS
+        bends_much = len(scores) >= MANY and targets.loss.kind != Kind.LOG_LOSS
         bends = BENDS if bends_much else FEW_BENDS
-    classes = max(task.outputs, 2)
-    truth = np.eye(classes)[task.labels()]
-    weight = task.weight
+    classes = max(targets.outputs, 2)
+    truth = np.eye(classes)[targets.labels()]
+    weight = targets.weight
     counts = weight @ truth
     # Platt's targets, by which a row counts for every class a little.
     # It is its own class that says how much: the others may be rare.

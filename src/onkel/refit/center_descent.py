@@ -31,7 +31,7 @@ from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.problem import kernels
 from onkel.problem.losses import Kind
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 from onkel.refit.solver import Solver, sloping
 from onkel.refit.values import Values
 
@@ -78,7 +78,7 @@ class CenterDescent:
 
     Parameters
     ----------
-    X, task
+    X, targets
         The rows.
     held
         Those that are held out, at least one.
@@ -93,7 +93,7 @@ class CenterDescent:
     def __init__(
         self,
         X: Any,
-        task: Task,
+        targets: Targets,
         held: np.ndarray,
         gamma: float,
         C: float,
@@ -101,11 +101,11 @@ class CenterDescent:
         rng: np.random.Generator,
         deadline: Deadline = ENDLESS,
     ) -> None:
-        self.X, self.task, self.held = X, task, held
+        self.X, self.targets, self.held = X, targets, held
         self.kernel, self.C = kernels.make("rbf", gamma, 1, 0.0), C
         self.team, self.rng = team, rng
         self.deadline, self.hurry = deadline, deadline.aside()
-        self.weight = task.weight.copy()
+        self.weight = targets.weight.copy()
         self.weight[held] = 0.0
         # Of the objective: that of a row, whatever their number.
         self.unit = max(C * float(self.weight.sum()), 1e-300)
@@ -183,27 +183,27 @@ class CenterDescent:
         return Values(self.kernel, self.X, points, self.team, relevance=relevance)
 
     def _ridge(self, place: Place) -> float:
-        def task(part: slice, known: np.ndarray, total: list[float]) -> None:
+        def targets(part: slice, known: np.ndarray, total: list[float]) -> None:
             total.append(float(self.weight[part] @ (known * known).sum(axis=1)))
 
-        totals = self._values(place).each(task, list)
+        totals = self._values(place).each(targets, list)
         return RIDGE * self.C * sum(map(sum, totals)) / len(place.points)
 
     def _visit(self, place: Place) -> tuple[float, np.ndarray, np.ndarray]:
         """Objective for each row, and its gradient by log relevance and points."""
-        task, values = self.task, self._values(place)
+        targets, values = self.targets, self._values(place)
         solver = Solver(
-            *(values, task.loss, task.y, self.weight, task.outputs, self.rng),
+            *(values, targets.loss, targets.y, self.weight, targets.outputs, self.rng),
             self.ridge,
         )
-        is_log = task.loss.kind == Kind.LOG_LOSS
+        is_log = targets.loss.kind == Kind.LOG_LOSS
         most = ITERATIONS_OF_LOG_LOSS if is_log else ITERATIONS
         found = solver.solve(self.C, place.coef, EXACT, most, self.hurry)
         self._here = place._replace(coef=found.coef)
-        self._badness = task.validation_loss(found.scores[self.held], self.held)
-        slopes, curvatures = np.empty_like(found.scores), np.empty(len(task.y))
+        self._badness = targets.validation_loss(found.scores[self.held], self.held)
+        slopes, curvatures = np.empty_like(found.scores), np.empty(len(targets.y))
         C = self.C * self.weight
-        differentiate(task.loss, found.scores, task.y, C, slopes, curvatures)
+        differentiate(targets.loss, found.scores, targets.y, C, slopes, curvatures)
         sums = self._of_rows(values, slopes, found.coef)
         points, relevance = place.points, place.relevance
         pairs = found.coef.T @ found.coef * solver.gram
@@ -220,7 +220,7 @@ class CenterDescent:
     def _of_rows(self, values: Values, slopes: np.ndarray, coef: np.ndarray) -> _Sums:
         slopes32, coef32 = slopes.astype(np.float32), coef.astype(np.float32)
 
-        def task(part: slice, known: np.ndarray, total: _Sums) -> None:
+        def targets(part: slice, known: np.ndarray, total: _Sums) -> None:
             some = sloping(slopes32[part])
             X, W = self.X[part][some], slopes32[part][some] @ coef32
             W *= known[some]
@@ -231,7 +231,7 @@ class CenterDescent:
             total.squares += squares.T @ W.sum(axis=1, dtype=np.float64)
 
         shape = len(values.points), values.X.shape[1]
-        first, *others = values.each(task, lambda: _Sums(*shape))
+        first, *others = values.each(targets, lambda: _Sums(*shape))
         for other in others:
             first += other
         return first

@@ -1,17 +1,16 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
 import copy
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.engine.threads import Team
 from onkel.refit.calibration import UNCALIBRATED, calibrate
 from onkel.refit.center_descent import CenterDescent, Place
-from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.held_out import Task
-from onkel.refit.search import Choice, Finder, Trial
+from onkel.refit.deadline import Deadline
+from onkel.refit.held_out import Targets
+from onkel.refit.search import Choice, Trial
+from onkel.refit.tools import Tools
 
 # Step from one C to the next, once the centres are final, and how many.
 RISE, RISES = 4.0, 2
@@ -35,7 +34,7 @@ NOBODY = np.zeros(0, np.int64)
 FIRST, WEIGHED = 0.4, 0.4
 
 
-class Machine(NamedTuple):
+class Solution(NamedTuple):
     """What was found."""
 
     points: np.ndarray  # shape (centres, features), of features weighed
@@ -65,9 +64,9 @@ class Fitter:
 
     Parameters
     ----------
-    find
-        Finds centres.
-    X, task
+    tools
+        Of the re-fit.
+    X, targets
         All rows.
     held_out
         Rows to hold out, part by part, or none.
@@ -77,32 +76,23 @@ class Fitter:
         How many Cs are tried.
     adapt
         Whether centres move and features are weighed.
-    team, seed
-        Threads, and of everything random.
-    announce
-        Is told of every step.
-    deadline
-        When to be content with what was found.
+    seed
+        Of everything random.
     """
 
     def __init__(
         self,
-        find: Finder,
+        tools: Tools,
         X: Any,
-        task: Task,
+        targets: Targets,
         held_out: list[np.ndarray],
         choice: Choice,
         rises: int,
         adapt: bool,
-        team: Team,
         seed: int,
-        announce: Callable[[str], None],
-        deadline: Deadline = ENDLESS,
     ) -> None:
-        self.find, self.X, self.task, self.held_out = find, X, task, held_out
-        self.choice, self.rises, self.adapt = choice, rises, adapt
-        self.team, self.seed, self.announce = team, seed, announce
-        self.deadline = deadline
+        self.tools, self.X, self.targets, self.held_out = tools, X, targets, held_out
+        self.choice, self.rises, self.adapt, self.seed = choice, rises, adapt, seed
 
     def weigh(self, budget: int) -> np.ndarray:
         """Weights of features to begin with: ones, unless centres are too many to move.
@@ -118,32 +108,34 @@ class Fitter:
         if few >= FEWEST_WEIGHING:
             rng = np.random.default_rng(self.seed)
             hurried = copy.copy(self)
-            hurried.deadline = self.deadline.share(WEIGHED)
+            hurried.tools = self.tools.until(self.tools.deadline.share(WEIGHED))
             _, relevance = hurried._best(few, relevance, rng)
         return relevance
 
-    def make(self, budget: int, relevance: np.ndarray) -> Machine:
+    def make(self, budget: int, relevance: np.ndarray) -> Solution:
         """Make a machine; `relevance` is where the weights of features begin."""
         rng = np.random.default_rng(self.seed)
         best, relevance = self._best(budget, relevance, rng)
         trials = best.trials
-        error, slopes = np.nan, None if self.task.is_regression else UNCALIBRATED
+        error, slopes = np.nan, None if self.targets.is_regression else UNCALIBRATED
         stated, overlooked = error, NOBODY
         if trials:
             held, scores = np.concatenate(self.held_out), np.concatenate(best.scores)
-            error = self.task.error(scores, held)
-            stated = self.task.stated(scores, held)
-            if not self.task.is_regression:
-                overlooked = self.task.overlooked(scores, held)
-                slopes = calibrate(self.task.part(held), scores)
+            error = self.targets.error(scores, held)
+            stated = self.targets.stated(scores, held)
+            if not self.targets.is_regression:
+                overlooked = self.targets.overlooked(scores, held)
+                slopes = calibrate(self.targets.part(held), scores)
         if len(trials) == 1:
             # The rows held out join; their kernel values are there already.
             final, start = best.trials[0], best.coefs[0]
         else:
             final, start = self._trial(relevance, NOBODY, budget, rng), None
-        final.solver.weight = self.task.weight
-        coef = final.solver.solve(best.C, start, FINE, deadline=self.deadline).coef
-        return Machine(
+        final.solver.weight = self.targets.weight
+        coef = final.solver.solve(
+            best.C, start, FINE, deadline=self.tools.deadline
+        ).coef
+        return Solution(
             *(final.points, relevance, coef, self.choice.gamma, best.C, slopes),
             *(error, stated, overlooked),
         )
@@ -169,8 +161,8 @@ class Fitter:
         points: np.ndarray | None = None,
     ) -> Trial:
         return Trial(
-            *(self.find, self.X, self.task, held, self.choice.gamma, budget),
-            *(self.team, rng, relevance, points),
+            *(self.tools, self.X, self.targets, held, self.choice.gamma, budget),
+            *(rng, relevance, points),
         )
 
     def _solved(self, trials: list[Trial], C: float, deadline: Deadline) -> _Solved:
@@ -181,15 +173,15 @@ class Fitter:
         ]
         judged = zip(scores, self.held_out, strict=True)
         validation_loss = float(
-            np.mean([self.task.validation_loss(*each) for each in judged])
+            np.mean([self.targets.validation_loss(*each) for each in judged])
         )
         coefs, took = [trial.coef for trial in trials], deadline.clock() - begun
         return _Solved(trials, coefs, scores, C, validation_loss, took)
 
     def _rising(self, trials: list[Trial]) -> _Solved:
         """Solve for larger and larger Cs, as long as that is better."""
-        best = self._solved(trials, self.choice.C, self.deadline.share(FIRST))
-        before_the_last = self.deadline.earlier(best.took)
+        best = self._solved(trials, self.choice.C, self.tools.deadline.share(FIRST))
+        before_the_last = self.tools.deadline.earlier(best.took)
         larger = range(self.rises - 1)
         for _ in before_the_last.each(larger, "larger values of C", best.took):
             found = self._solved(trials, RISE * best.C, before_the_last)
@@ -203,12 +195,12 @@ class Fitter:
     def _can_gain(self, scores: np.ndarray) -> bool:
         """Whether the rows held out could tell a gain."""
         held = self.held_out[0]
-        mistakes = self.task.mistakes(scores, held) * len(held)
-        return self.task.is_regression or mistakes >= COUNTABLE
+        mistakes = self.targets.mistakes(scores, held) * len(held)
+        return self.targets.is_regression or mistakes >= COUNTABLE
 
     def _rows_to_move(self, centres: int) -> int:
         """Rows to move centres with; 0 if they cannot be moved."""
-        there = len(self.task.y) - len(self.held_out[0])
+        there = len(self.targets.y) - len(self.held_out[0])
         wanted = max(ROWS * centres, ROWS_IN_ALL)
         count = min(wanted, MOST_VALUES // centres, there)
         is_small = centres * self.X.shape[1] <= MOST_COORDINATES
@@ -222,14 +214,16 @@ class Fitter:
         assert coef is not None
         place = Place(trial.points / relevance, relevance, coef)
         # To be solved anew takes as long as the first time, and so may the last time.
-        moved = self._moved(place, best.C, rng, self.deadline.earlier(2.0 * best.took))
+        moved = self._moved(
+            place, best.C, rng, self.tools.deadline.earlier(2.0 * best.took)
+        )
         if moved is None:
             return best, relevance
         trial.solver.values.forget()  # or there would be those of both places
         points = moved.points * moved.relevance
         again = self._trial(moved.relevance, held, len(points), rng, points)
         again.coef = moved.coef
-        found = self._solved([again], best.C, self.deadline.earlier(best.took))
+        found = self._solved([again], best.C, self.tools.deadline.earlier(best.took))
         if found.validation_loss < best.validation_loss:
             return found, moved.relevance
         return best, relevance
@@ -238,29 +232,29 @@ class Fitter:
         self, place: Place, C: float, rng: np.random.Generator, deadline: Deadline
     ) -> Place | None:
         """Move centres with a sample of the rows; None if that does not help."""
-        task, held, centres = self.task, self.held_out[0], len(place.points)
+        targets, held, centres = self.targets, self.held_out[0], len(place.points)
         count = self._rows_to_move(centres)
         if not count or max(self.X.max(), -self.X.min()) > LARGEST:
             return None
         if not deadline.allows(0.0, "moves of the centres"):
             return None
-        learnt = np.ones(len(task.y), bool)
+        learnt = np.ones(len(targets.y), bool)
         learnt[held] = False
         there = int(learnt.sum())
         some = rng.choice(np.flatnonzero(learnt), count, replace=False)
         watched = min(max(count // HELD_OF_MOVED, 1), len(held))
         out = rng.choice(held, watched, replace=False)
         rows = np.sort(np.concatenate([some, out]))
-        part = task.part(rows)
+        part = targets.part(rows)
         descent = CenterDescent(
             self.X[rows],
             part._replace(weight=part.weight * (there / count)),
             *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
-            *(self.team, rng, deadline),
+            *(self.tools.team, rng, deadline),
         )
 
         def tell(step: int, validation_loss: float) -> None:
-            self.announce(
+            self.tools.announce(
                 f"centres moved {step} times, validation loss {validation_loss:.4g}"
             )
 

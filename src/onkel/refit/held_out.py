@@ -31,7 +31,7 @@ def decided(scores: np.ndarray) -> np.ndarray:
     return scores.argmax(axis=1)
 
 
-class Task(NamedTuple):
+class Targets(NamedTuple):
     """Targets, and how models of them are judged."""
 
     y: np.ndarray  # as compiled code reads them
@@ -41,8 +41,8 @@ class Task(NamedTuple):
     is_regression: bool
     # Weights of the rows without those of their classes; None where these are the same.
     plain: np.ndarray | None = None
-    # Error of scores of all rows of a task; None for mistakes, and squares.
-    measure: Callable[["Task", np.ndarray], float] | None = None
+    # Error of scores of all rows; None for mistakes, and squares.
+    measure: Callable[["Targets", np.ndarray], float] | None = None
 
     @property
     def counted(self) -> np.ndarray:
@@ -53,8 +53,8 @@ class Task(NamedTuple):
         """Numbers of the classes."""
         return (self.y if self.outputs > 1 else self.y > 0.0).astype(int)
 
-    def part(self, rows: np.ndarray) -> "Task":
-        """Return the task of some rows only."""
+    def part(self, rows: np.ndarray) -> "Targets":
+        """Return those of some rows only."""
         plain = None if self.plain is None else self.plain[rows]
         return self._replace(y=self.y[rows], weight=self.weight[rows], plain=plain)
 
@@ -104,16 +104,16 @@ class Task(NamedTuple):
 
 
 def parts(
-    task: Task, rng: np.random.Generator, share: float = SHARE
+    targets: Targets, rng: np.random.Generator, share: float = SHARE
 ) -> list[np.ndarray]:
     """Rows to hold out, one part after another: `share` of them if they are many.
 
     Every class keeps its share: rows are dealt out in the order of their labels.
     """
-    n = len(task.y)
+    n = len(targets.y)
     order = rng.permutation(n)
-    if not task.is_regression:
-        order = order[np.argsort(task.y[order], kind="stable")]
+    if not targets.is_regression:
+        order = order[np.argsort(targets.y[order], kind="stable")]
     if n >= FEW:
         held = order[np.linspace(0, n - 1, min(round(share * n), MOST)).astype(int)]
         return [np.sort(held)]

@@ -24,9 +24,10 @@ import numpy as np
 
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.fitter import FINE, RISES, Fitter, Machine
-from onkel.refit.held_out import FEW, Task, parts
-from onkel.refit.search import CS, Choice, Finder, Search, Trial
+from onkel.refit.fitter import FINE, RISES, Fitter, Solution
+from onkel.refit.held_out import FEW, Targets, parts
+from onkel.refit.search import CS, Choice, Search, Trial
+from onkel.refit.tools import Finder, Tools
 
 # Rows and centres of a trial.
 SAMPLED = 15_000
@@ -69,20 +70,20 @@ def enough(n: int, budget: int) -> int:
 def in_time(find: Finder, deadline: Deadline) -> Finder:
     """Find centres with as many rows as there is time for."""
 
-    def found(X: Any, task: Task, gamma: float, budget: int) -> np.ndarray:
-        n, begun = len(task.y), deadline.clock()
+    def found(X: Any, targets: Targets, gamma: float, budget: int) -> np.ndarray:
+        n, begun = len(targets.y), deadline.clock()
         order = np.random.default_rng(0).permutation(n)
 
         def of(rows: int) -> np.ndarray:
             some = np.sort(order[:rows])
-            return find(X[some], task.part(some), gamma, budget)
+            return find(X[some], targets.part(some), gamma, budget)
 
         few = enough(n, budget)
         points = of(few)
         took = max(deadline.clock() - begun, 1e-9)
         rows = int(min(n, max(few, few * FINDING * deadline.left / took)))
         if rows == n:
-            return points if few == n else find(X, task, gamma, budget)
+            return points if few == n else find(X, targets, gamma, budget)
         deadline.leave_out("some of the rows when centres were looked for")
         return of(rows) if rows > 2 * few else points
 
@@ -90,45 +91,36 @@ def in_time(find: Finder, deadline: Deadline) -> Finder:
 
 
 def choose(
-    find: Finder,
+    tools: Tools,
     X: Any,
-    task: Task,
+    targets: Targets,
     request: Request,
     start: float,
     rng: np.random.Generator,
-    announce: Callable[[str], None],
-    team: Team,
-    deadline: Deadline,
 ) -> Choice:
     """Find gamma and C, whichever is not given, on a sample."""
-    n = len(task.y)
+    n, deadline = len(targets.y), tools.deadline
     guessed = Choice(request.gamma or start, request.C or 1.0, np.nan)
     if n < TOO_FEW or (request.gamma is not None and request.C is not None):
         return guessed
 
     def search_of(rows: int) -> Search:
-        X_, task_ = X, task
+        some, known = X, targets
         if n > rows:
             sample = np.sort(rng.choice(n, rows, replace=False))
-            X_, task_ = X[sample], task.part(sample)
-        tried = min(max(len(task_.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
+            some, known = X[sample], targets.part(sample)
+        tried = min(max(len(known.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
         return Search(
-            find,
-            X_,
-            task_,
-            parts(task_, rng, HELD_OUT),
+            *(tools, some, known, parts(known, rng, HELD_OUT)),
             min(tried, request.budget or tried),
             CS if request.C is None else (request.C,),
-            team,
             int(rng.integers(2**32)),
-            announce,
-            deadline,
         )
 
     first, *others = SAMPLES if deadline.is_set else (SAMPLED,)
     search = search_of(first)
     for rows in others:
-        if len(search.task.y) == n:
+        if len(search.targets.y) == n:
             break
         search.judge(guessed.gamma)
         larger = search_of(rows)
@@ -141,26 +133,21 @@ def choose(
         return search.tried.get(request.gamma, guessed)
     found = search.run(guessed)
     # Of fewer rows, a gamma says too little to be made that much narrower.
-    learnt = max(len(search.task.y) - len(search.held_out[0]), LEARNT)
-    more = max(n - len(search.task.y), 0) / learnt + 1.0
+    learnt = max(len(search.targets.y) - len(search.held_out[0]), LEARNT)
+    more = max(n - len(search.targets.y), 0) / learnt + 1.0
     return found._replace(gamma=found.gamma * more**NARROWER)
 
 
 def affordable(
-    find: Finder,
-    X: Any,
-    task: Task,
-    request: Request,
-    start: float,
-    team: Team,
-    deadline: Deadline,
+    tools: Tools, X: Any, targets: Targets, request: Request, start: float
 ) -> tuple[int, int | None]:
     """Rows and budget for which there is time.
 
     Trials say what they cost: first of few centres and few rows, then of more, as long
     as everything else for them would be done in time.
     """
-    n, wanted = len(task.y), request.budget or SMALLEST_BUDGET
+    n, wanted = len(targets.y), request.budget or SMALLEST_BUDGET
+    deadline = tools.deadline
     rng = np.random.default_rng(0)
     # Of a narrow kernel centres are found more slowly.
     gamma = request.gamma or start * max(n / SAMPLED, 1.0) ** NARROWER
@@ -169,9 +156,9 @@ def affordable(
         """How long it takes in all, and without finding centres."""
         begun = deadline.clock()
         some = np.sort(rng.choice(n, enough(n, budget), replace=False))
-        part = task.part(some)
+        part = targets.part(some)
         held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
-        trial = Trial(find, X[some], part, held[0], gamma, budget, team, rng)
+        trial = Trial(tools, X[some], part, held[0], gamma, budget, rng)
         found = deadline.clock()
         trial.solve(request.C or 1.0, FINE, deadline.aside())
         took = np.array([deadline.clock() - begun, deadline.clock() - found])
@@ -201,20 +188,20 @@ def affordable(
 def fit(
     find: Finder,
     X: Any,
-    task: Task,
+    targets: Targets,
     request: Request,
     start: float,
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda text: None,
     deadline: Deadline = ENDLESS,
-) -> Machine:
+) -> Solution:
     """Fit a machine.
 
     Parameters
     ----------
     find
         Finds centres.
-    X, task
+    X, targets
         All rows, scaled.
     wish
         What is given.
@@ -228,46 +215,44 @@ def fit(
         When it has to be done.
     """
     with blas_in_one_thread, Team(request.n_jobs) as team:
-        return _fit(find, X, task, request, start, rng, announce, team, deadline)
+        tools = Tools(find, team, announce, deadline)
+        return _fit(tools, X, targets, request, start, rng)
 
 
 def _fit(
-    find: Finder,
+    tools: Tools,
     X: Any,
-    task: Task,
+    targets: Targets,
     request: Request,
     start: float,
     rng: np.random.Generator,
-    announce: Callable[[str], None],
-    team: Team,
-    deadline: Deadline,
-) -> Machine:
+) -> Solution:
+    deadline, announce = tools.deadline, tools.announce
     if deadline.is_set:
-        rows, budget = affordable(find, X, task, request, start, team, deadline)
+        rows, budget = affordable(tools, X, targets, request, start)
         request = request._replace(budget=budget)
-        if rows < len(task.y):
-            some = np.sort(rng.choice(len(task.y), rows, replace=False))
-            X, task = X[some], task.part(some)
-    choice = choose(
-        *(find, X, task, request, start, rng, announce),
-        *(team, deadline.share(SEARCH)),
-    )
+        if rows < len(targets.y):
+            some = np.sort(rng.choice(len(targets.y), rows, replace=False))
+            X, targets = X[some], targets.part(some)
+    hurried = tools.until(deadline.share(SEARCH))
+    choice = choose(hurried, X, targets, request, start, rng)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
-    held_out = parts(task, rng) if len(task.y) >= TOO_FEW else []
+    held_out = parts(targets, rng) if len(targets.y) >= TOO_FEW else []
     if deadline.is_set:
-        find = in_time(find, deadline)
-    maker = Fitter(
-        *(find, X, task, held_out, choice, 1 if request.C is not None else RISES),
-        *(request.adapt, team, int(rng.integers(2**32)), announce, deadline),
+        tools = tools._replace(find=in_time(tools.find, deadline))
+    fitter = Fitter(
+        *(tools, X, targets, held_out, choice),
+        *(1 if request.C is not None else RISES, request.adapt),
+        int(rng.integers(2**32)),
     )
 
-    def with_budget(budget: int, relevance: np.ndarray) -> Machine:
-        machine = maker.make(budget, relevance)
+    def with_budget(budget: int, relevance: np.ndarray) -> Solution:
+        machine = fitter.make(budget, relevance)
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
     if request.budget is not None:
-        return with_budget(request.budget, maker.weigh(request.budget))
+        return with_budget(request.budget, fitter.weigh(request.budget))
     relevance = np.ones(X.shape[1])
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []
@@ -284,7 +269,7 @@ def _fit(
         before = took
         if (
             (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
-            or budget > min(LARGEST_BUDGET, len(task.y) // 2)
+            or budget > min(LARGEST_BUDGET, len(targets.y) // 2)
             or not deadline.allows(growth * took, f"budgets beyond {budget // 2:,}")
         ):
             return best

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from onkel.refit.calibration import UNCALIBRATED, calibrate, chances, log_odds
-from onkel.refit.held_out import Task, decided
+from onkel.refit.held_out import Targets, decided
 
 OF_CLASSES = (
     *("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_weighted"),
@@ -71,18 +71,20 @@ def error_of(score: float, name: str) -> float:
     return -score if name.startswith("neg_") else 1.0 - score
 
 
-def error(name: str, task: Task, scores: np.ndarray) -> float:
-    """Error of the scores of all rows of a task; NaN where it has no meaning."""
+def error(name: str, targets: Targets, scores: np.ndarray) -> float:
+    """Error of the scores of all rows; NaN where it has no meaning."""
     if not np.isfinite(scores).all():
         return np.nan
-    y, weight = task.y, task.counted
+    y, weight = targets.y, targets.counted
     model: Any = _Values()
-    if not task.is_regression:
-        y, classes = task.labels(), np.arange(max(task.outputs, 2))
+    if not targets.is_regression:
+        y, classes = targets.labels(), np.arange(max(targets.outputs, 2))
         if name in RANKS and len(np.unique(y[weight > 0.0])) < len(classes):
             return np.nan
-        needs_chances = name in CHANCES and (task.outputs > 1 or name == "neg_log_loss")
-        slopes = calibrate(task, scores) if needs_chances else UNCALIBRATED
+        needs_chances = name in CHANCES and (
+            targets.outputs > 1 or name == "neg_log_loss"
+        )
+        slopes = calibrate(targets, scores) if needs_chances else UNCALIBRATED
         model = _Classes(classes, slopes)
     if weight.sum() <= 0.0:
         weight = np.ones(len(y))

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from onkel.engine.threads import Team
 from onkel.problem import kernels
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.held_out import Task
+from onkel.refit.held_out import Targets
 from onkel.refit.solver import Solver
+from onkel.refit.tools import Tools
 from onkel.refit.values import Values, weighed
 
 # Where a search looks for C; it stops when two in a row are worse than the best.
@@ -32,9 +32,6 @@ ROUGH = 3e-3
 # What there is no time for.
 LATE = "some values of gamma"
 
-# Finds centres: rows, task, gamma, budget -> points.
-Finder = Callable[[Any, Task, float, int], np.ndarray]
-
 
 class Choice(NamedTuple):
     """What a search has found."""
@@ -49,29 +46,30 @@ class Trial:
 
     def __init__(
         self,
-        find: Finder,
+        tools: Tools,
         X: Any,
-        task: Task,
+        targets: Targets,
         held: np.ndarray,
         gamma: float,
         budget: int,
-        team: Team,
         rng: np.random.Generator,
         relevance: np.ndarray | None = None,
         points: np.ndarray | None = None,
     ) -> None:
-        self.task, self.held = task, held
-        learnt = np.ones(len(task.y), bool)
+        self.targets, self.held = targets, held
+        learnt = np.ones(len(targets.y), bool)
         learnt[held] = False
         if points is None:
             rows = weighed(X[learnt], relevance)
-            points = find(rows, task.part(learnt), gamma, budget)
+            points = tools.find(rows, targets.part(learnt), gamma, budget)
         self.points = points if len(points) else _dense(weighed(X[:1], relevance))
         kernel = kernels.make("rbf", gamma, 1, 0.0)
-        values = Values(kernel, X, self.points, team, relevance=relevance)
+        values = Values(kernel, X, self.points, tools.team, relevance=relevance)
         # Rows without weight change nothing, and get their scores on the way.
-        weight = np.where(learnt, task.weight, 0.0)
-        self.solver = Solver(values, task.loss, task.y, weight, task.outputs, rng)
+        weight = np.where(learnt, targets.weight, 0.0)
+        self.solver = Solver(
+            values, targets.loss, targets.y, weight, targets.outputs, rng
+        )
         self.coef: np.ndarray | None = None
 
     def solve(
@@ -84,7 +82,7 @@ class Trial:
 
     def validation_loss(self, C: float) -> float:
         """Go on to another C, and judge it."""
-        return self.task.validation_loss(self.solve(C), self.held)
+        return self.targets.validation_loss(self.solve(C), self.held)
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -140,9 +138,9 @@ class Search:
 
     Parameters
     ----------
-    find
-        Finds centres.
-    X, task
+    tools
+        Of the re-fit.
+    X, targets
         The sample.
     held_out
         Rows to hold out, part by part.
@@ -150,60 +148,47 @@ class Search:
         Centres of a trial.
     Cs
         Path of Cs, rising.
-    team, seed
-        Threads, and of everything random.
-    announce
-        Is told of every trial.
-    deadline
-        When to be content with what was tried.
+    seed
+        Of everything random.
     """
 
     def __init__(
         self,
-        find: Finder,
+        tools: Tools,
         X: Any,
-        task: Task,
+        targets: Targets,
         held_out: list[np.ndarray],
         budget: int,
         Cs: tuple[float, ...],
-        team: Team,
         seed: int,
-        announce: Callable[[str], None] = lambda text: None,
-        deadline: Deadline = ENDLESS,
     ) -> None:
-        self.announce, self.deadline, self.longest = announce, deadline, 0.0
-        self.find, self.X, self.task, self.held_out = find, X, task, held_out
-        self.budget, self.Cs, self.team, self.seed = budget, Cs, team, seed
+        self.tools, self.longest = tools, 0.0
+        self.X, self.targets, self.held_out = X, targets, held_out
+        self.budget, self.Cs, self.seed = budget, Cs, seed
         self.tried: dict[float, Choice] = {}
 
     @property
     def work(self) -> int:
         """Kernel values of a trial."""
-        return len(self.held_out) * len(self.task.y) * self.budget
+        return len(self.held_out) * len(self.targets.y) * self.budget
 
     def judge(self, gamma: float) -> float:
         """Badness of a gamma, with its best C; of one too late, infinite."""
         if gamma not in self.tried:
-            if not self.deadline.allows(self.longest, LATE):
+            if not self.tools.deadline.allows(self.longest, LATE):
                 return math.inf
-            begun = self.deadline.clock()
+            begun = self.tools.deadline.clock()
             trials = [
                 Trial(
-                    self.find,
-                    self.X,
-                    self.task,
-                    held,
-                    gamma,
-                    self.budget,
-                    self.team,
+                    *(self.tools, self.X, self.targets, held, gamma, self.budget),
                     np.random.default_rng(self.seed),
                 )
                 for held in self.held_out
             ]
             validation_loss, C = along_the_path(trials, self.Cs)
             self.tried[gamma] = Choice(gamma, C, validation_loss)
-            self.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
-            self.longest = max(self.longest, self.deadline.clock() - begun)
+            self.tools.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
+            self.longest = max(self.longest, self.tools.deadline.clock() - begun)
         return self.tried[gamma].validation_loss
 
     def run(self, start: Choice) -> Choice:
