@@ -3,13 +3,14 @@
 import inspect
 import math
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 import onkel
+from onkel.estimators._registry import systems, variants
 from onkel.race.entrants import Entrant, StartList
 from onkel.race.problem import Problem
 
@@ -65,71 +66,6 @@ class StreamedEstimator:
         return len(pickle.dumps(self.model))
 
 
-def _one_over_rows(problem: Problem) -> float:
-    """Alpha = 1/(n C) with the C = 1 of a support vector machine."""
-    return 1 / problem.rows
-
-
-def _first_step_of_one(problem: Problem) -> float | None:
-    """t0 of steps 1/(alpha t), which would begin with one of length n.
-
-    Mistakes do not mind the scale of a score; squared errors do, so only there.
-    """
-    return float(problem.rows) if problem.is_regression else None
-
-
-def _fading(problem: Problem) -> float:
-    """The paper's choice, which fit would make by itself; a stream has to be told."""
-    return 0.6 * problem.rows
-
-
-# Names under which a system starts more than once, and what makes the difference. It
-# starts under those whose parameters it knows.
-VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "BOGD": {"BOGD": {"sampling": "uniform"}, "BOGD++": {"sampling": "weighted"}},
-    "BPA": {
-        "BPA-S": {"variant": "s"},
-        "BPA-NN": {"variant": "nn"},
-        "BPA-P": {"variant": "p"},
-    },
-    "Projectron": {"Projectron": {}, "Projectron++": {"aggressive": True}},
-}
-_PEGASOS = {"alpha": _one_over_rows, "t0": _first_step_of_one}
-# What the race sets for a system, beyond what is the same for all. A function gives the
-# value for a problem, None for the default.
-PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    "AVM": _PEGASOS,
-    "BSGD": _PEGASOS,
-    "DualSGD": _PEGASOS,
-    # the step of the other systems with a constant rate; the theory's is tiny
-    "DualSVRG": {"alpha": _one_over_rows, "eta0": 0.5},
-    "KernelSGD": _PEGASOS,
-    "NBSGD": {**_PEGASOS, "maintenance_rate": _fading},
-}
-
-
-def variants(
-    system: str, known: Iterable[str], problem: Problem
-) -> dict[str, dict[str, Any]]:
-    """Names under which a system starts, and parameters that differ from its defaults.
-
-    Examples
-    --------
-    >>> variants("BOGD", ["sampling"], Problem(rows=1000, features=2, classes=2))
-    {'BOGD': {'sampling': 'uniform'}, 'BOGD++': {'sampling': 'weighted'}}
-    """
-    own = {
-        name: value(problem) if callable(value) else value
-        for name, value in PARAMETERS.get(system, {}).items()
-    }
-    own = {name: value for name, value in own.items() if value is not None}
-    return {
-        name: {**own, **parameters}
-        for name, parameters in VARIANTS.get(system, {system: {}}).items()
-        if parameters.keys() <= set(known)
-    }
-
-
 def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
     """Parameters that are the same for all, of those that a system knows."""
     known = set(known)
@@ -183,16 +119,14 @@ def library(problem: Problem, budget: int, gamma: float) -> StartList:
     'has no partial_fit: it needs all rows at once'
     """
     entrants, left_out = [], {}
-    for public in onkel.__all__:
-        if not public.endswith(problem.task):
-            continue
-        system, name = getattr(onkel, public), public.removesuffix(problem.task)
+    for public, system in systems(problem.task).items():
+        name = public.removesuffix(problem.task)
         if not hasattr(system, "partial_fit"):
             left_out[name] = "has no partial_fit: it needs all rows at once"
             continue
-        known = inspect.signature(system).parameters
-        common = _shared(known, budget, gamma)
-        for start, own in variants(name, known, problem).items():
+        common = _shared(inspect.signature(system).parameters, budget, gamma)
+        common |= system._suited(problem.rows, problem.is_regression)
+        for start, own in variants(system).items():
             entrant = _entrant(start, system(**common | own), problem.classes)
             if entrant.budget is None and problem.rows > UNBUDGETED_ROWS:
                 left_out[start] = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import onkel
+from onkel.estimators._registry import systems
 from onkel.tune import grids
 from onkel.tune.grid_search import Grid, Tried, best, grid_search, tried
 from onkel.tune.sample import Sample
@@ -43,17 +43,15 @@ def class_of(system: str, is_regression: bool) -> Any:
     'KernelSGDClassifier'
     """
     ending = "Regressor" if is_regression else "Classifier"
-    systems = {
-        name.removesuffix(ending).lower(): name
-        for name in onkel.__all__
-        if name.endswith(ending)
+    found = {
+        name.removesuffix(ending).lower(): cls for name, cls in systems(ending).items()
     }
     key = system.lower().replace("-", "").replace("_", "")
-    if key not in systems:
+    if key not in found:
         task = "regression" if is_regression else "classification"
-        known = ", ".join(sorted(systems))
+        known = ", ".join(sorted(found))
         raise ValueError(f"no system {system!r} for {task}; there are {known}")
-    return getattr(onkel, systems[key])
+    return found[key]
 
 
 def accepted(system: str, is_regression: bool, **given: Any) -> dict[str, Any]:
