@@ -1,6 +1,5 @@
 """A long stream at constant size: resident memory while two million rows pass."""
 
-import resource
 import time
 
 import numpy as np
@@ -8,13 +7,14 @@ from rich.console import Console
 from rich.table import Table
 
 import onkel
+from onkel.measuring.memory import resident
 
 ROWS, BATCH, FEATURES = 2_000_000, 10_000, 20
 
 
-def resident_mib() -> float:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize() / 2**20
+def resident_mib() -> str:
+    known = resident()
+    return "?" if known is None else f"{known / 2**20:.1f}"
 
 
 def main(console: Console) -> None:
@@ -31,12 +31,12 @@ def main(console: Console) -> None:
     table = Table(title=f"budget {model.model_size_}, {FEATURES} features")
     table.add_column("rows after the budget is full", justify="right")
     table.add_column("resident MiB", justify="right")
-    table.add_row("0", f"{resident_mib():.1f}")
+    table.add_row("0", resident_mib())
     start = time.perf_counter()
     for batch in range(1, ROWS // BATCH + 1):
         learn_batch()
         if batch % (ROWS // BATCH // 4) == 0:
-            table.add_row(f"{batch * BATCH:,}", f"{resident_mib():.1f}")
+            table.add_row(f"{batch * BATCH:,}", resident_mib())
     console.print(table)
     rate = ROWS / (time.perf_counter() - start)
     console.print(f"{rate:,.0f} rows per second, generating them included")

@@ -8,17 +8,17 @@ are learnt, 10 % are the test. Results go to docs/budgets.md, .json and .png.
 
 import argparse
 import json
-import multiprocessing
-import resource
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from onkel.measuring.markdown import markdown
+from onkel.measuring.memory import peak
 from studies.comparison_sets import case
+from studies.fresh_process import in_fresh_process
 
 SET = "covtype-2"
 
@@ -27,16 +27,16 @@ def measure(budget: int, threads: int, seed: int) -> dict[str, Any]:
     """Fit with a budget; error, seconds and memory."""
     from onkel import KernelClassifier
 
-    task = case(SET, seed)
+    data = case(SET, seed)
     # Compiled code is ready before the clock runs.
-    warm = np.random.default_rng(0).choice(len(task.y), 2000, replace=False)
+    warm = np.random.default_rng(0).choice(len(data.y), 2000, replace=False)
     model = KernelClassifier(budget=50, n_jobs=threads, random_state=seed)
-    model.fit(task.X[warm], task.y[warm])
+    model.fit(data.X[warm], data.y[warm])
     model = KernelClassifier(budget=budget, n_jobs=threads, random_state=seed)
     begun = time.perf_counter()
-    model.fit(task.X, task.y)
+    model.fit(data.X, data.y)
     fitted = time.perf_counter()
-    wrong = model.predict(task.X_test) != task.y_test
+    wrong = model.predict(data.X_test) != data.y_test
     return {
         "budget": budget,
         "seconds": fitted - begun,
@@ -45,9 +45,9 @@ def measure(budget: int, threads: int, seed: int) -> dict[str, Any]:
         "held_out": float(model.held_out_error_),
         "gamma": float(model.gamma_),
         "C": float(model.C_),
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2,
+        "memory": peak() / 2**30,
         "threads": threads,
-        "rows": len(task.y),
+        "rows": len(data.y),
     }
 
 
@@ -60,15 +60,19 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         f"KernelClassifier with its defaults but the budget, {results[0]['threads']}",
         "threads. Regenerate: `python -m studies.budgets`.",
         "",
-        "| budget | test error % | held out % | seconds | GiB at most | gamma | C |",
-        "|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {r['budget']:,} | {100 * r['error']:.2f} | {100 * r['held_out']:.2f} | "
-        f"{r['seconds']:.0f} | {r['memory']:.1f} | {r['gamma']:.3g} | {r['C']:.3g} |"
+    heads = ["budget", "test error %", "held out %", "seconds", "GiB at most"]
+    rows = [
+        [
+            f"{r['budget']:,}",
+            *(f"{100 * r[error]:.2f}" for error in ("error", "held_out")),
+            *(f"{r['seconds']:.0f}", f"{r['memory']:.1f}"),
+            *(f"{r[chosen]:.3g}" for chosen in ("gamma", "C")),
+        ]
         for r in results
     ]
-    return "\n".join([*lines, "", "![Error against seconds](budgets.png)", ""])
+    lines += markdown([*heads, "gamma", "C"], rows)
+    return "\n".join([*lines, "![Error against seconds](budgets.png)", ""])
 
 
 def picture(results: Sequence[dict[str, Any]]) -> Any:
@@ -94,7 +98,7 @@ def picture(results: Sequence[dict[str, Any]]) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the budgets that are not known yet, and write the page."""
+    """Run all budgets, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budgets", default="500,1000,2000,3000")
     parser.add_argument("--threads", type=int, default=2)
@@ -103,10 +107,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = parser.parse_args(argv)
     results = []
     for budget in map(int, given.budgets.split(",")):
-        spawned = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-            task = pool.submit(measure, budget, given.threads, given.seed)
-            results.append(task.result())
+        measured = in_fresh_process(measure, budget, given.threads, given.seed)
+        results.append(measured)
         print(results[-1], flush=True)
     (given.docs / "budgets.json").write_text(json.dumps(results, indent=1) + "\n")
     (given.docs / "budgets.md").write_text(page(results))

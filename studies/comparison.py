@@ -10,7 +10,6 @@ also says how everything was measured.
 """
 
 import argparse
-import fcntl
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onkel.measuring.records import RecordFile, Records
 from studies.comparison_cells import DETERMINISTIC, METHODS
 from studies.comparison_sets import CLASSIFICATION, FIXED, LARGE, REGRESSION
 
@@ -70,27 +70,7 @@ def cells(sets: Iterable[str], methods: Iterable[str], seeds: int) -> list[Cell]
     return sorted(every, key=lambda cell: (cell.set in LARGE, cell.seed))
 
 
-# ---- the ledger ------------------------------------------------------------------
-
-
-def known(ledger: Path) -> dict[str, Any]:
-    """Read the records so far."""
-    return dict(json.loads(ledger.read_text())) if ledger.exists() else {}
-
-
-def put(ledger: Path, cell: Cell, record: dict[str, Any]) -> None:
-    """Add a record, whole or not at all, also while another run adds its own."""
-    ledger.parent.mkdir(parents=True, exist_ok=True)
-    with ledger.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        records = known(ledger) | {cell.key: record}
-        fresh = ledger.with_suffix(".new")
-        lines = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in records.items())
-        fresh.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-        fresh.replace(ledger)
-
-
-def is_done(records: dict[str, Any], cell: Cell, budget: int) -> bool:
+def is_done(records: Records, cell: Cell, budget: int) -> bool:
     """Tell whether a cell was measured, and with this budget."""
     record = records.get(cell.key)
     if record is None or "failed" in record:
@@ -101,12 +81,12 @@ def is_done(records: dict[str, Any], cell: Cell, budget: int) -> bool:
 # ---- running ---------------------------------------------------------------------
 
 
-def run(cell: Cell, budget: int, ledger: Path, threads: int) -> dict[str, Any]:
+def run(cell: Cell, budget: int, ledger: RecordFile, threads: int) -> dict[str, Any]:
     """Measure a cell in a process of its own."""
     names = [f"{variable}_NUM_THREADS" for variable in VARIABLES]
     environment = os.environ | dict.fromkeys(names, str(threads))
     module = "studies.comparison_cells"
-    arguments = (*map(str, cell), str(budget), str(ledger))
+    arguments = (*map(str, cell), str(budget), str(ledger.path))
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", module, *arguments],
         env=environment,
@@ -133,7 +113,7 @@ def line(cell: Cell, record: dict[str, Any]) -> str:
 
 def run_all(
     wanted: Sequence[Cell],
-    ledger: Path,
+    ledger: RecordFile,
     measure: Callable[[Cell], dict[str, Any]],
     jobs: int,
 ) -> None:
@@ -142,7 +122,7 @@ def run_all(
     def work(numbered: tuple[int, Cell]) -> None:
         number, cell = numbered
         record = measure(cell)
-        put(ledger, cell, record)
+        ledger.add(cell.key, record)
         print(f"[{number}/{len(wanted)}] {line(cell, record)}", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -163,13 +143,7 @@ def _listed(allowed: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the comparison from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run the comparison from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.comparison")
     parser.add_argument("--sets", type=_listed(SETS), default=list(SETS))
     parser.add_argument("--methods", type=_listed(METHODS), default=list(METHODS))
@@ -182,21 +156,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--page", action="store_true", help="write the page and stop")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="of the page")
     given = parser.parse_args(argv)
+    ledger = RecordFile(given.ledger)
     if given.page:
         from studies.comparison_page import save
 
-        for path in save(known(given.ledger), given.docs):
+        for path in save(ledger.records, given.docs):
             print(f"Wrote {path}")
         return
     wanted = cells(given.sets, given.methods, given.seeds)
 
     def measure(cell: Cell) -> dict[str, Any]:
-        return run(cell, given.budget, given.ledger, given.threads)
+        return run(cell, given.budget, ledger, given.threads)
 
-    records = {} if given.again else known(given.ledger)
+    records = {} if given.again else ledger.records
     left = [cell for cell in wanted if not is_done(records, cell, given.budget)]
     print(f"{len(wanted)} cells, {len(left)} of them to do", flush=True)
-    run_all(left, given.ledger, measure, given.jobs)
+    run_all(left, ledger, measure, given.jobs)
 
 
 if __name__ == "__main__":

@@ -1,55 +1,35 @@
-"""The page of the comparison: tables, targets and a picture, out of the ledger."""
+"""The page of the comparison: tables and targets, out of its records."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from onkel.race.tables import markdown, spread_of
+from onkel.measuring.markdown import markdown, spread_of
+from onkel.measuring.records import a_line_each, rounded
 from studies.comparison_cells import (
     BINS,
-    COSTS,
-    FACTORS,
     METHODS,
     OURS,
     RESAMPLES,
     WARM_UP_ROWS,
 )
+from studies.comparison_picture import NAMES, picture
 from studies.comparison_sets import REGRESSION
+from studies.comparison_svm import COSTS, FACTORS
 from studies.comparison_verdicts import (
     MACHINES,
     Difference,
     Result,
     Results,
-    Verdict,
+    Standing,
     results,
+    standing,
     targets,
-    verdict,
 )
 
-NAMES = {
-    "svc-grid": "SVC, searched",
-    "svc": "SVC",
-    "nystroem": "Nystroem",
-    "lightgbm": "LightGBM",
-    "onkel": "onkel",
-    "onkel-auto": "onkel, auto",
-}
-# Paul Tol's muted colours, as in the other pictures.
-LOOKS = {
-    "svc-grid": ("#332288", "s"),
-    "svc": ("#88ccee", "D"),
-    "nystroem": ("#117733", "^"),
-    "lightgbm": ("#999933", "v"),
-    "onkel": ("#cc6677", "o"),
-    "onkel-auto": ("#aa4499", "P"),
-}
 PART = "†"
 DIGITS = 6  # of a number in the JSON that count
 
@@ -124,7 +104,7 @@ def _signed(gap: Difference | None) -> str:
     return f"{gap.points:+.2f} ± {2 * gap.standard_error:.2f}, {gap.verdict}"
 
 
-def verdict_table(verdicts: Mapping[str, Verdict]) -> list[str]:
+def verdict_table(verdicts: Mapping[str, Standing]) -> list[str]:
     """Write ours less theirs, in points, and how many times faster."""
     rows = []
     for name, found in verdicts.items():
@@ -253,8 +233,8 @@ def _seeds_told(found: Results) -> list[str]:
 def page(records: Mapping[str, dict[str, Any]]) -> str:
     """Write the page in Markdown."""
     found = results(records)
-    verdicts = {name: verdict(of_set) for name, of_set in found.items()}
-    grown = {name: verdict(of_set, "onkel-auto") for name, of_set in found.items()}
+    verdicts = {name: standing(of_set) for name, of_set in found.items()}
+    grown = {name: standing(of_set, "onkel-auto") for name, of_set in found.items()}
     last = [record for record in records.values() if "failed" not in record][-1]
     machine = last["machine"]
     versions = ", ".join(f"{name} {no}" for name, no in machine["versions"].items())
@@ -300,98 +280,20 @@ def page(records: Mapping[str, dict[str, Any]]) -> str:
     return "\n".join([*lines, where]) + "\n"
 
 
-# ---- the picture -----------------------------------------------------------------
-
-
-def _panel(axes: Axes, name: str, of_set: Mapping[str, Result]) -> None:
-    for method, result in of_set.items():
-        colour, marker = LOOKS[method]
-        values = list(result.errors.values())
-        axes.errorbar(
-            result.seconds,
-            result.error,
-            yerr=np.std(values, ddof=1) if len(values) > 1 else None,
-            color=colour,
-            marker=marker,
-            markersize=9 if method in OURS else 7,
-            markerfacecolor="white" if result.is_extrapolated else colour,
-            linestyle="none",
-            linewidth=1,
-            zorder=3 if method in OURS else 2,
-        )
-    axes.set_title(name + (" (values)" if name in REGRESSION else ""), fontsize=10)
-    axes.set_xscale("log")
-    # Whole decades, so that at least two are labelled.
-    seconds = [result.seconds for result in of_set.values()]
-    low, high = np.log10(min(seconds) / 1.5), np.log10(max(seconds) * 1.5)
-    axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
-    axes.margins(y=0.15)
-    axes.xaxis.set_major_locator(LogLocator(numticks=5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(color="#dedede", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
-
-
-def picture(found: Results) -> Figure:
-    """Draw error against seconds, a panel for each data set."""
-    columns = min(4, len(found))
-    rows = math.ceil(len(found) / columns)
-    figure = Figure(figsize=(3.1 * columns, 2.5 * rows + 0.6), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
-    panels = figure.subplots(rows, columns, squeeze=False)
-    for axes in panels.flat[len(found) :]:
-        axes.set_visible(False)
-    for axes, (name, of_set) in zip(panels.flat, found.items(), strict=False):
-        _panel(axes, name, of_set)
-    figure.supxlabel("seconds to fit, of one thread, search included", fontsize=10)
-    figure.supylabel(
-        "test error, %  (values: 100 RMSE / standard deviation)", fontsize=10
-    )
-    handles = [
-        panels.flat[0].plot(
-            [], [], color=colour, marker=marker, linestyle="none", label=NAMES[method]
-        )[0]
-        for method, (colour, marker) in LOOKS.items()
-    ]
-    hollow = {"color": "#8a8a8a", "markerfacecolor": "white", "linestyle": "none"}
-    handles += panels.flat[0].plot(
-        [], [], marker="s", label="seconds extrapolated", **hollow
-    )
-    figure.legend(
-        handles=handles,
-        loc="outside upper center",
-        ncols=len(handles),
-        frameon=False,
-        fontsize=9,
-    )
-    return figure
-
-
 # ---- files -----------------------------------------------------------------------
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
-    return [_rounded(inner) for inner in value] if isinstance(value, list) else value
 
 
 def compact(records: Mapping[str, dict[str, Any]]) -> str:
     """Write the records, a line each; the machine once, if it is always the same."""
     machines = {json.dumps(each.get("machine")): None for each in records.values()}
     is_one = len(machines) == 1
-    lines = []
-    for key, record in records.items():
-        left = {k: v for k, v in record.items() if not (is_one and k == "machine")}
-        lines.append(f"{json.dumps(key)}: {json.dumps(_rounded(left))}")
+    told_once = ["machine"] if is_one else []
+    short = {
+        key: {k: rounded(v, DIGITS) for k, v in record.items() if k not in told_once}
+        for key, record in records.items()
+    }
     head = f'"machine": {next(iter(machines))},\n' if is_one else ""
-    return "{\n" + head + '"cells": {\n' + ",\n".join(lines) + "\n}}\n"
+    return "{\n" + head + f'"cells": {a_line_each(short)}}}\n'
 
 
 def save(records: Mapping[str, dict[str, Any]], folder: Path) -> list[Path]:

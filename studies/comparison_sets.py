@@ -65,16 +65,16 @@ def case(name: str, seed: int) -> Case:
     return Case(X, y, X_test, y_test, is_regression, False)
 
 
-def prepared(task: Case) -> Case:
+def prepared(data: Case) -> Case:
     """Return what the rivals get: features scaled, and targets standardised.
 
     Ridge and LightGBM give the same with the targets as they are.
     """
-    is_sparse = scipy.sparse.issparse(task.X)
-    scaler = (MaxAbsScaler() if is_sparse else StandardScaler()).fit(task.X)
-    X, X_test = scaler.transform(task.X), scaler.transform(task.X_test)
-    if not task.is_regression:
-        return task._replace(X=X, X_test=X_test)
-    mean, unit = float(task.y.mean()), float(task.y.std())
-    y, y_test = (task.y - mean) / unit, (task.y_test - mean) / unit
-    return task._replace(X=X, X_test=X_test, y=y, y_test=y_test, unit=unit)
+    is_sparse = scipy.sparse.issparse(data.X)
+    scaler = (MaxAbsScaler() if is_sparse else StandardScaler()).fit(data.X)
+    X, X_test = scaler.transform(data.X), scaler.transform(data.X_test)
+    if not data.is_regression:
+        return data._replace(X=X, X_test=X_test)
+    mean, unit = float(data.y.mean()), float(data.y.std())
+    y, y_test = (data.y - mean) / unit, (data.y_test - mean) / unit
+    return data._replace(X=X, X_test=X_test, y=y, y_test=y_test, unit=unit)

@@ -38,12 +38,6 @@ def cpu_seconds() -> float:
     return sum(used.ru_utime + used.ru_stime for used in (own, children))
 
 
-def peak_memory() -> int:
-    """Bytes of the largest of this process and its children that have ended."""
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return 1024 * max(resource.getrusage(kind).ru_maxrss for kind in kinds)
-
-
 def timed(work: Callable[[], Any]) -> Timed:
     """Do it, and take the time."""
     wall, cpu = time.perf_counter(), cpu_seconds()

@@ -106,7 +106,7 @@ def better_machine(of_set: Mapping[str, Result]) -> str | None:
     return min(there, key=lambda method: of_set[method].error, default=None)
 
 
-class Verdict(NamedTuple):
+class Standing(NamedTuple):
     """Ours on a data set against the others; None where a result is missing."""
 
     machine: str | None
@@ -118,7 +118,7 @@ class Verdict(NamedTuple):
     to_lightgbm: Difference | None
 
 
-def verdict(of_set: Mapping[str, Result], method: str = "onkel") -> Verdict:
+def standing(of_set: Mapping[str, Result], method: str = "onkel") -> Standing:
     """Compare a method of ours with each rival."""
     ours, best = of_set.get(method), better_machine(of_set)
 
@@ -130,7 +130,7 @@ def verdict(of_set: Mapping[str, Result], method: str = "onkel") -> Verdict:
     speed = seconds / ours.seconds if ours and seconds is not None else None
     guessed = best is not None and of_set[best].is_extrapolated
     others = to("nystroem"), to("lightgbm")
-    return Verdict(best, to(best), seconds, guessed, speed, *others)
+    return Standing(best, to(best), seconds, guessed, speed, *others)
 
 
 # ---- targets ---------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _counted(sets: int, missed: Iterable[str], kind: str = "sets") -> str:
     return _outcome(False, f"{held}, missed on {', '.join(names)}")
 
 
-def targets(verdicts: Mapping[str, Verdict], is_of_a_size: bool = True) -> list[str]:
+def targets(verdicts: Mapping[str, Standing], is_of_a_size: bool = True) -> list[str]:
     """Count the targets, failures by name.
 
     Against Nystroem only if ours `is_of_a_size`: that is, of the same.

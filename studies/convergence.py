@@ -28,9 +28,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
+from onkel.measuring.markdown import markdown, spread_of
 from onkel.problem import losses
-from onkel.race.report import progress
-from onkel.race.tables import markdown, spread_of
 from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.dualsvrg import (
     BUDGETS,
@@ -44,6 +43,7 @@ from onkel.reproduce.dualsvrg import (
 )
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.store import Results, known
+from studies.progress import progress
 
 REDUCED, PLAIN = "DualSVRG-H-B", DUAL_SGD
 PAPER_STEP, CHOSEN_STEP = "the paper's step", "step chosen"
@@ -291,13 +291,7 @@ def save(outcomes: dict[str, Any], folder: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Draw the figures from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Draw the figures from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.convergence")
     parser.add_argument("--output", type=Path, default=Path("results/convergence"))
     parser.add_argument(

@@ -186,13 +186,7 @@ def on_a_test_part(results: Results) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print all of them.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Print all of them."""
     parser = argparse.ArgumentParser(prog="python -m studies.dual_svrg_differences")
     parser.add_argument(
         "--results", type=Path, default=Path("docs/reproduce/dualsvrg_table2.json")

@@ -20,12 +20,7 @@ delay is learnt with the flight, before it has landed.
 """
 
 import argparse
-import itertools
-import json
 import math
-import os
-import platform
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -33,19 +28,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import onkel
 from onkel.data.catalogue import batches, entry
-from onkel.race.report import progress
-from studies.flight_encoder import NAMES, FlightEncoder
-from studies.predictors import PIECE, Kernel, Linear, Majority, Predictor
+from onkel.measuring.memory import peak, resident
+from onkel.tune.grid_search import Grid, best, grid_search
+from studies.flight_encoder import FlightEncoder
+from studies.flight_report import CONSTANT, LINEAR, StreamPass, numbers, save
+from studies.predictors import Kernel, Linear, Majority, Predictor
+from studies.progress import progress
 from studies.tally import Tally
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
-
-Grid = dict[str, tuple[float, ...]]  # values to try, by parameter
 
 DATA = "flights-3m"
 COLUMNS = ("date", "delay", "distance", "origin", "destination")
@@ -54,14 +49,12 @@ LATE = 15  # minutes
 BATCH = 8192
 TRIAL_SHARE = 0.8  # of the first rows, learnt before a candidate is judged
 CENTRES = 500
-LINEAR, CONSTANT = "linear SGD", "constant"
 LOSSES = ("log_loss", "hinge")  # known under these names to all
 LINEAR_GRID: Grid = {"alpha": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
 MARKS = (0.1, 0.5)  # parts of the stream after which memory is read
-COLOURS = ("#117733", "#CC6677", "#777777")
 
 
-class System(NamedTuple):
+class KernelSystem(NamedTuple):
     """A kernel system that can take part."""
 
     name: str
@@ -71,13 +64,13 @@ class System(NamedTuple):
 
 _SHARED: Grid = {"gamma": (0.1, 0.3, 1.0, 3.0), "alpha": (3e-5, 1e-4, 3e-4, 1e-3)}
 SYSTEMS = {
-    "avm": System(
+    "avm": KernelSystem(
         "AVM",
         partial(onkel.AVMClassifier, max_core=CENTRES, random_state=0),
         # From cells that fill up within days to cells that never do.
         {**_SHARED, "coverage_radius": (0.6, 0.8, 1.0)},
     ),
-    "bsgd": System(
+    "bsgd": KernelSystem(
         "BSGD",
         partial(onkel.BSGDClassifier, budget=CENTRES, random_state=0),
         _SHARED,
@@ -134,47 +127,35 @@ def choose(
     announce
         Called with a text before each trial.
     """
-    learnt = int(TRIAL_SHARE * len(y))
-    areas: list[tuple[float, dict[str, float]]] = []
-    for values in itertools.product(*grid.values()):
-        candidate = dict(zip(grid, values, strict=True))
+
+    def announced(**candidate: float) -> Predictor:
         announce(f"trying {candidate}")
-        predictor = make(**candidate)
+        return make(**candidate)
+
+    def error(predictor: Predictor, learnt: int) -> float:
         predictor.learn(X[:learnt], y[:learnt])
         tally = Tally(len(y) - learnt)
         tally.add(predictor.learn(X[learnt:], y[learnt:]), y[learnt:])
-        areas.append((tally.area, candidate))
-    return max(areas, key=lambda trial: trial[0])[1]
+        return -tally.area
+
+    split = int(TRIAL_SHARE * len(y))
+    return best(grid_search(grid, announced, [split], error)).parameters
 
 
-def resident() -> float:
-    """Memory of the process now, in MiB (of Linux, as is `peak`)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
-def peak() -> float:
-    """Return the most memory that the process has had, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-
-
-class Course(NamedTuple):
-    """How a pass over the stream went."""
-
-    tallies: dict[str, Tally]
-    seconds: dict[str, float]  # of reading, encoding, and each predictor
-    memory: dict[str, float]  # MiB, by what and when
+def mib(known: int | None) -> float:
+    """Bytes in MiB; NaN where they are not known."""
+    return math.nan if known is None else known / 2**20
 
 
 def follow(
     predictors: dict[str, Predictor],
     rows: int,
     announce: Callable[[str], None] = lambda text: None,
-) -> Course:
+) -> StreamPass:
     """Let predictors predict, then learn, the first rows of the stream."""
     tallies = {name: Tally(rows) for name in predictors}
     seconds = dict.fromkeys(["reading", "encoding", *predictors], 0.0)
-    memory = {"peak at the start": peak(), "start": resident()}
+    memory = {"peak at the start": mib(peak()), "start": mib(resident())}
     marks, seen = list(MARKS), 0
     for batch in flights(rows):
         announce(f"{seen:,} rows")
@@ -187,103 +168,9 @@ def follow(
             tallies[name].add(scores, batch.y)
         seen += len(batch.y)
         while marks and seen >= marks[0] * rows:
-            memory[f"{marks.pop(0):.0%}"] = resident()
-    return Course(
-        tallies, seconds, memory | {"100%": resident(), "peak at the end": peak()}
-    )
-
-
-def numbers(course: Course) -> dict[str, Any]:
-    """Everything that was measured, and where."""
-    shared = {part: course.seconds[part] for part in ("reading", "encoding")}
-    results = {}
-    for name, tally in course.tallies.items():
-        own = course.seconds[name]
-        seen, rate = tally.curve()
-        results[name] = {
-            "error": tally.error,
-            "area": tally.area,
-            "rows_per_second": tally.rows / own,
-            "rows_per_second_in_all": tally.rows / (own + sum(shared.values())),
-            "seconds": own,
-            "curve": {"rows": seen.tolist(), "error": rate.tolist()},
-        }
-    return {
-        "onkel": onkel.__version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.platform()}, {os.cpu_count()} cores",
-        "rows": tally.rows,
-        "features": list(NAMES),
-        "seconds": shared,
-        "memory": course.memory,
-        "results": results,
-    }
-
-
-def _lay_out(*lines: Sequence[str]) -> str:
-    ruled = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in ruled) + "\n"
-
-
-def table(measured: dict[str, Any]) -> str:
-    """Lay the results out as tables in Markdown."""
-    heads = ["system", "error, %", "ROC area", "model size"]
-    lines = [[*heads, "rows/s, learning", "rows/s, in all"]]
-    for name, result in measured["results"].items():
-        lines.append(
-            [
-                name,
-                f"{100 * result['error']:.2f}",
-                f"{result['area']:.4f}",
-                f"{result['size']:,}" if "size" in result else "-",
-                f"{result['rows_per_second']:,.0f}",
-                f"{result['rows_per_second_in_all']:,.0f}",
-            ]
-        )
-    memory = measured["memory"]
-    chosen = "; ".join(
-        f"{name}: " + ", ".join(f"{key} {value:g}" for key, value in given.items())
-        for name, given in measured["parameters"].items()
-    )
-    return (
-        _lay_out(*lines)
-        + f"\n{measured['rows']:,} rows, {len(measured['features'])} features, "
-        f"{measured['loss']}. {chosen}. {LINEAR} learns {PIECE} rows at a time, so its "
-        "speed is that of the calls. In all: with reading and features.\n\n"
-        + _lay_out(
-            ["memory, MiB", *memory],
-            ["resident", *(f"{value:.0f}" for value in memory.values())],
-        )
-    )
-
-
-def picture(measured: dict[str, Any]) -> Figure:
-    """Draw mistakes by window, and how many fewer they are than the constant's."""
-    figure = Figure(figsize=(9, 6.5), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    constant = np.array(measured["results"][CONSTANT]["curve"]["error"])
-    for (name, result), colour in zip(
-        measured["results"].items(), COLOURS, strict=True
-    ):
-        seen = np.array(result["curve"]["rows"]) / 1000
-        error = np.array(result["curve"]["error"])
-        named = f"{name}, {100 * result['error']:.2f} in all"
-        above.plot(seen, 100 * error, color=colour, label=named)
-        below.plot(seen, 100 * (error - constant), color=colour)
-    above.set(title="Flights more than 15 minutes late", ylabel="mistakes, %")
-    below.set(xlabel="rows seen, thousands", ylabel=f"mistakes less {CONSTANT}'s, %")
-    above.legend(frameon=False, fontsize=8)
-    for panel in (above, below):
-        panel.grid(alpha=0.3)
-    return figure
-
-
-def save(measured: dict[str, Any], folder: Path) -> None:
-    """Write the numbers, the table and the picture."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "flights.json").write_text(json.dumps(measured, indent=1))
-    (folder / "flights.md").write_text(table(measured))
-    picture(measured).savefig(folder / "flights.png", dpi=110)
+            memory[f"{marks.pop(0):.0%}"] = mib(resident())
+    memory |= {"100%": mib(resident()), "peak at the end": mib(peak())}
+    return StreamPass(tallies, seconds, memory)
 
 
 def _given(text: str) -> tuple[str, float]:
@@ -324,13 +211,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the pass from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run the pass from the command line."""
     options = _arguments(argv)
     system = SYSTEMS[options.system]
     known = entry(DATA).parts["train"].rows
@@ -359,8 +240,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             LINEAR: linear(**chosen[LINEAR]),
             CONSTANT: Majority(),
         }
-        course = follow(predictors, rows, announce)
-    measured = numbers(course) | {
+        passed = follow(predictors, rows, announce)
+    measured = numbers(passed) | {
         "loss": options.loss,
         "trial_rows": len(y),
         "parameters": chosen,

@@ -19,8 +19,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import onkel
-from onkel.race.report import progress
 from onkel.reproduce.problems import SETTINGS, Problem, problem
+from studies.progress import progress
 
 BUDGETS = (None, 200, 500, 1000)
 # Within this share of C of a bound, a dual variable is at it.
@@ -97,13 +97,7 @@ def picture(outcomes: dict[str, Any]) -> Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measurement from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Run the measurement from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.lemma")
     parser.add_argument("--output", type=Path, default=Path("results/lemma"))
     parser.add_argument(

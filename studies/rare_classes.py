@@ -19,7 +19,7 @@ from sklearn.metrics import average_precision_score, f1_score, log_loss
 from sklearn.model_selection import train_test_split
 
 from onkel.data.catalogue import load
-from onkel.race.tables import markdown
+from onkel.measuring.markdown import markdown
 from studies.comparison_cells import calibration_error
 from studies.comparison_sets import case
 
@@ -124,15 +124,15 @@ def of_the_comparison(name: str) -> tuple[float, float, int]:
     from onkel import KernelClassifier
 
     seed = 0
-    task = case(name.partition(",")[0], seed)
+    data = case(name.partition(",")[0], seed)
     if name.endswith("split"):
         X, X_test, y, y_test = train_test_split(
-            task.X, task.y, test_size=HELD_OUT, random_state=seed, stratify=task.y
+            data.X, data.y, test_size=HELD_OUT, random_state=seed, stratify=data.y
         )
-        task = task._replace(X=X, y=y, X_test=X_test, y_test=y_test)
-    model = KernelClassifier(random_state=seed).fit(task.X, task.y)
-    confidence = model.predict_proba(task.X_test).max(axis=1)
-    is_right = model.predict(task.X_test) == task.y_test
+        data = data._replace(X=X, y=y, X_test=X_test, y_test=y_test)
+    model = KernelClassifier(random_state=seed).fit(data.X, data.y)
+    confidence = model.predict_proba(data.X_test).max(axis=1)
+    is_right = model.predict(data.X_test) == data.y_test
     rng = np.random.default_rng(seed)
     by_chance = [
         calibration_error(confidence, rng.random(len(confidence)) < confidence)

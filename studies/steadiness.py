@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from onkel.measuring.markdown import markdown
 from studies.comparison_sets import case
 
 SETS = ("ijcnn1", "cod-rna")
@@ -21,11 +22,11 @@ def errors(name: str, seeds: int) -> np.ndarray:
     """Test error in % for every seed, on the split of seed 0."""
     from onkel import KernelClassifier
 
-    task = case(name, 0)
+    data = case(name, 0)
     found = []
     for seed in range(seeds):
-        model = KernelClassifier(random_state=seed).fit(task.X, task.y)
-        found.append(100.0 * np.mean(model.predict(task.X_test) != task.y_test))
+        model = KernelClassifier(random_state=seed).fit(data.X, data.y)
+        found.append(100.0 * np.mean(model.predict(data.X_test) != data.y_test))
         print(f"{name}, seed {seed}: {found[-1]:.3f} %", flush=True)
     return np.array(found)
 
@@ -38,15 +39,14 @@ def page(found: dict[str, np.ndarray]) -> str:
         "Test error in % of KernelClassifier with its defaults, on one fixed split.",
         "Regenerate: `python -m studies.steadiness`.",
         "",
-        "| data | seeds | mean | standard deviation | least | most |",
-        "|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {name} | {len(of)} | {of.mean():.3f} | {of.std(ddof=1):.3f} | "
-        f"{of.min():.3f} | {of.max():.3f} |"
+    heads = ["data", "seeds", "mean", "standard deviation", "least", "most"]
+    rows = [
+        [name, str(len(of))]
+        + [f"{x:.3f}" for x in (of.mean(), of.std(ddof=1), of.min(), of.max())]
         for name, of in found.items()
     ]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *markdown(heads, rows)])
 
 
 def main(argv: Sequence[str] | None = None) -> None:

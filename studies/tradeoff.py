@@ -18,11 +18,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from onkel.race.report import progress
 from onkel.reproduce.avm import DIAMETERS, estimator_for
 from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.tune.grids import ALPHAS, GAMMAS
+from studies.progress import progress
 
 LOSS = "hinge"
 # Around the paper's.
@@ -32,7 +32,7 @@ RHOS = tuple(np.linspace(0.5, 1.5, 10).round(2).tolist())
 ERROR, SIZE = "#CC6677", "#4477AA"
 
 
-def trial(work: OnlineData, seeds: int, **parameters: Any) -> list[list[float]]:
+def in_orders(work: OnlineData, seeds: int, **parameters: Any) -> list[list[float]]:
     """Mistake rates, and sizes, in several orders."""
     rates, sizes = [], []
     for seed in range(seeds):
@@ -61,13 +61,13 @@ def measure(name: str, seeds: int, announce: Any) -> dict[str, Any]:
     by_diameter = []
     for delta in diameters:
         announce(f"{name}: delta {delta:.2f}")
-        by_diameter.append(trial(work, seeds, coverage_radius=delta / 2, **chosen))
+        by_diameter.append(in_orders(work, seeds, coverage_radius=delta / 2, **chosen))
     surface = []
     for beta in BETAS:
         announce(f"{name}: beta {beta}")
         scheduled = {**chosen, "coverage_radius": diameter / 2, "approx_beta": beta}
         surface.append(
-            [trial(work, seeds, **scheduled, approx_rho=rho) for rho in RHOS]
+            [in_orders(work, seeds, **scheduled, approx_rho=rho) for rho in RHOS]
         )
     return {
         "parameters": chosen,
@@ -128,13 +128,7 @@ def save(outcomes: dict[str, Any], folder: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Draw the figures from the command line.
-
-    Parameters
-    ----------
-    argv
-        Arguments; None for those of the process.
-    """
+    """Draw the figures from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.tradeoff")
     parser.add_argument("--output", type=Path, default=Path("results/tradeoff"))
     parser.add_argument(

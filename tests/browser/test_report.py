@@ -12,6 +12,7 @@ import pytest
 from onkel.race import report
 from onkel.race.outcome import Outcome
 from onkel.race.race import race
+from onkel.race.settings import RaceSettings
 from onkel.race.streams import digits
 
 FLAGS = (
@@ -55,7 +56,10 @@ def outcome() -> Outcome:
     stream = dataclasses.replace(
         stream, name="<b>digits</b>", X=stream.X[:200].astype(float), y=stream.y[:200]
     )
-    return race(stream, budget=20, gamma=0.25, systems=["BSGD", "RBP"], permutations=2)
+    settings = RaceSettings(
+        budget=20, gamma=0.25, systems=["BSGD", "RBP"], permutations=2
+    )
+    return race(stream, settings)
 
 
 @pytest.fixture

@@ -9,12 +9,18 @@ import pytest
 from sklearn.svm import SVC
 
 import onkel
-from studies import comparison, comparison_cells, comparison_timing
+from onkel.measuring.records import RecordFile
+from studies import (
+    comparison,
+    comparison_cells,
+    comparison_svm,
+    comparison_timing,
+)
 from studies.comparison import FEW, Cell
 from studies.comparison_page import page, save
 from studies.comparison_sets import LARGE, case, prepared
 from studies.comparison_timing import Rung, Timed
-from studies.comparison_verdicts import Difference, results, verdict
+from studies.comparison_verdicts import Difference, results, standing
 
 ROWS = 150
 # The test runner has threads, which fork() is afraid of.
@@ -106,7 +112,7 @@ def test_rows_are_scaled_by_the_training_rows_and_sparse_ones_stay_sparse() -> N
 def test_rivals_are_better_than_a_constant(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison_cells, "COSTS", (1.0, 10.0))
+    monkeypatch.setattr(comparison_svm, "COSTS", (1.0, 10.0))
     for method in ("svc-grid", "svc", "nystroem", "lightgbm"):
         record = comparison_cells.measure(name, method, 0, 30, {})
         assert record["error"] < (1.0 if name == "space_ga" else 0.45), method
@@ -165,9 +171,9 @@ def test_a_machine_that_would_not_finish_is_extrapolated(
     def climb(sizes: Any, work: Any, limit: float) -> list[Rung]:
         return [Rung(n, Timed(work(n), 0.0, n / 10)) for n in list(sizes)[:3]]
 
-    monkeypatch.setattr(comparison_cells, "climb", climb)
-    monkeypatch.setattr(comparison_cells, "FIT_ROWS", 10)
-    monkeypatch.setattr(comparison_cells, "FIRST_RUNG", 8)
+    monkeypatch.setattr(comparison_svm, "climb", climb)
+    monkeypatch.setattr(comparison_svm, "FIT_ROWS", 10)
+    monkeypatch.setattr(comparison_svm, "FIRST_RUNG", 8)
     record = comparison_cells.measure("german.numer_scale", "svc", 0, 30, {})
     assert record["fit_part"]["rows"] == ROWS * 4 // 5 // 2
     assert record["seconds"] == pytest.approx(ROWS * 4 / 5 / 10)
@@ -182,7 +188,7 @@ def test_the_command_keeps_what_it_measured(
     given += ["--ledger", str(ledger)]
     comparison.main(given)
     assert "[1/1] german.numer_scale/svc/0: error" in capsys.readouterr().out
-    record = comparison.known(ledger)["german.numer_scale/svc/0"]
+    record = RecordFile(ledger).records["german.numer_scale/svc/0"]
     assert record["threads"] == 1
     comparison.main(given)
     assert "1 cells, 0 of them to do" in capsys.readouterr().out
@@ -237,7 +243,7 @@ def test_differences_within_two_standard_errors_are_ties() -> None:
 
 def test_verdicts_compare_with_the_better_machine_on_the_same_seeds() -> None:
     found = results(sample())
-    magic = verdict(found["magic04"])
+    magic = standing(found["magic04"])
     assert magic.machine == "svc"
     assert magic.to_machine is not None
     assert magic.to_machine.points == pytest.approx(0.1)
@@ -246,11 +252,11 @@ def test_verdicts_compare_with_the_better_machine_on_the_same_seeds() -> None:
     assert magic.to_nystroem is not None
     assert magic.to_nystroem.verdict == "better"
     # One run on a published test part counts for all seeds.
-    ijcnn1 = verdict(found["ijcnn1"])
+    ijcnn1 = standing(found["ijcnn1"])
     assert ijcnn1.to_machine is not None
     assert ijcnn1.to_machine.points == pytest.approx(1.0)
     assert ijcnn1.is_extrapolated
-    assert verdict({"svc": found["casp"]["svc"]}).to_machine is None
+    assert standing({"svc": found["casp"]["svc"]}).to_machine is None
 
 
 def test_the_page_tells_what_was_missed(tmp_path: Path) -> None:

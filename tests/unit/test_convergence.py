@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onkel
+from onkel.measuring.records import RecordFile
 from onkel.reproduce import dualsvrg, store
 from onkel.reproduce.online_data import OnlineData
 from studies import convergence, dual_svrg_differences
@@ -76,7 +77,7 @@ def test_pictures_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     }
     kept = tmp_path / "dualsvrg_table2.json"
     cells = {"/".join(key): outcome for key, outcome in results.items()}
-    store.write(kept, {"cells": cells})
+    RecordFile(kept).write({"cells": cells})
     arguments = ["--output", str(tmp_path), "--results", str(kept)]
     convergence.main(
         [*arguments, "--data", "cod-rna", "--seeds", "2", "--repetitions", "2"]

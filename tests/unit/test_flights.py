@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from onkel.data.catalogue import VARIABLE
 from studies import flights
 from studies.flight_encoder import NAMES, FlightEncoder
+from studies.flight_report import CONSTANT, LINEAR, StreamPass, numbers, save, table
 from studies.predictors import Linear, Majority
 from studies.tally import Tally
 
@@ -200,19 +201,19 @@ def test_the_best_candidate_is_chosen() -> None:
 
 def measured() -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    tallies = {name: Tally(200) for name in ("AVM", flights.LINEAR, flights.CONSTANT)}
+    tallies = {name: Tally(200) for name in ("AVM", LINEAR, CONSTANT)}
     for tally in tallies.values():
         tally.add(rng.normal(size=200), rng.integers(2, size=200))
     seconds = dict.fromkeys([*tallies, "reading", "encoding"], 0.5)
-    course = flights.Course(tallies, seconds, {"start": 100.0, "100%": 101.0})
-    found = flights.numbers(course) | {"loss": "log_loss"}
+    passed = StreamPass(tallies, seconds, {"start": 100.0, "100%": 101.0})
+    found = numbers(passed) | {"loss": "log_loss"}
     found["results"]["AVM"]["size"] = 500
     return found | {"parameters": {"AVM": {"gamma": 0.3}, "linear SGD": {"alpha": 1.0}}}
 
 
 def test_the_table_has_a_row_for_each_predictor() -> None:
     found = measured()
-    above, words, below = flights.table(found).strip().split("\n\n")
+    above, words, below = table(found).strip().split("\n\n")
     lines = above.split("\n")
     assert len(lines) == 5 and len({line.count("|") for line in lines}) == 1
     assert lines[2].startswith("| AVM | ") and " | 500 | 400 | 133 |" in lines[2]
@@ -223,7 +224,7 @@ def test_the_table_has_a_row_for_each_predictor() -> None:
 
 
 def test_numbers_table_and_picture_are_written(tmp_path: Path) -> None:
-    flights.save(measured(), tmp_path)
+    save(measured(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"flights.json", "flights.md", "flights.png"}
 
@@ -240,7 +241,11 @@ def test_a_pass_from_the_command_line(
     found = json.loads((mirror / "out" / "flights.json").read_text())
     assert found["rows"] == 400 and found["trial_rows"] == 200
     assert found["parameters"]["BSGD"] == {"gamma": 1.0, "alpha": 0.001}
-    assert list(found["results"]) == ["BSGD", flights.LINEAR, flights.CONSTANT]
+    assert list(found["results"]) == [
+        "BSGD",
+        LINEAR,
+        CONSTANT,
+    ]
     assert 0 < found["results"]["BSGD"]["size"] <= 400
     assert {"start", "10%", "50%", "100%"} <= set(found["memory"])
     assert "| BSGD |" in capsys.readouterr().out

@@ -21,12 +21,21 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
-from onkel.race import compilation, contestants, orders, pictures, references, report
+from onkel.race import compilation, contestants, orders, references, report, trees
 from onkel.race import race as racing
-from onkel.race.contestants import Problem, library
+from onkel.race.contestants import library
+from onkel.race.entrants import Entrant, StartList
 from onkel.race.orders import Orders
 from onkel.race.outcome import Outcome, Result
-from onkel.race.race import race, slug
+from onkel.race.predictions import slug
+from onkel.race.problem import Problem
+from onkel.race.report.curves import rates
+from onkel.race.report.files import written
+from onkel.race.report.labels import spread
+from onkel.race.report.pictures import pictures
+from onkel.race.report.prices import front
+from onkel.race.report.words import unplaced
+from onkel.race.settings import RaceSettings
 from onkel.race.streams import Stream, digits, turning_rings
 
 # Float64 and few systems: each more would have to be compiled.
@@ -56,7 +65,11 @@ def outcome(folder: Path) -> Outcome:
     stream = wide(digits(), rows=300)
     stream = dataclasses.replace(stream, name="<i>digits</i> & more")
     saved = folder / "predictions"
-    return race(stream, permutations=2, seed=1, predictions=saved, **GRAND)
+    return raced(stream, permutations=2, seed=1, predictions=saved, **GRAND)
+
+
+def raced(stream: Any, **settings: Any) -> Outcome:
+    return racing.race(stream, RaceSettings(**settings))
 
 
 def by_name(outcome: Outcome) -> dict[str, Result]:
@@ -70,47 +83,47 @@ def by_name(outcome: Outcome) -> dict[str, Result]:
 def test_every_system_for_streams_starts_or_is_said_not_to(
     task: str, classes: int
 ) -> None:
-    field = library(Problem(100, 5, classes), budget=50, gamma=1.0)
-    started = {entry.model.split("(")[0] for entry in field.entries}
+    starting = library(Problem(100, 5, classes), budget=50, gamma=1.0)
+    started = {entrant.model.split("(")[0] for entrant in starting.entrants}
     public = {name for name in onkel.__all__ if name.endswith(task)}
     assert public - started == {f"BSCA{task}", f"LLSVM{task}"}
-    assert set(field.left_out) == {"BSCA", "LLSVM"}
-    names = {entry.name for entry in field.entries}
+    assert set(starting.left_out) == {"BSCA", "LLSVM"}
+    names = {entrant.name for entrant in starting.entrants}
     assert {"BOGD", "BOGD++", "BPA-S", "BPA-NN", "BPA-P", "Projectron"} <= names
 
 
 def test_all_have_the_same_budget_or_none() -> None:
-    field = library(Problem(100, 5, 2), budget=50, gamma=1.0)
-    assert {entry.budget for entry in field.entries} == {50, None}
+    starting = library(Problem(100, 5, 2), budget=50, gamma=1.0)
+    assert {entrant.budget for entrant in starting.entrants} == {50, None}
 
 
 def test_systems_without_a_budget_start_in_short_races_only() -> None:
-    field = library(Problem(contestants.UNBUDGETED_ROWS + 1, 5, 2), 50, 1.0)
-    assert {"KernelPerceptron", "OGD", "KernelSGD"} <= set(field.left_out)
-    assert all(entry.budget == 50 for entry in field.entries)
+    starting = library(Problem(contestants.UNBUDGETED_ROWS + 1, 5, 2), 50, 1.0)
+    assert {"KernelPerceptron", "OGD", "KernelSGD"} <= set(starting.left_out)
+    assert all(entrant.budget == 50 for entrant in starting.entrants)
 
 
 def test_unknown_systems_are_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'magic'; there are: AVM, BOGD"):
-        race(wide(turning_rings(100)), gamma=1.0, systems=["magic", "rbp"])
+        raced(wide(turning_rings(100)), gamma=1.0, systems=["magic", "rbp"])
 
 
 @pytest.mark.parametrize("name", ["budget", "permutations", "batch_rows"])
 def test_nothing_is_not_enough(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be at least 1"):
-        race(wide(turning_rings(100)), gamma=1.0, **{name: 0})
+        raced(wide(turning_rings(100)), gamma=1.0, **{name: 0})
 
 
 @pytest.mark.parametrize("gamma", ["wide", 0.0, np.nan])
 def test_gamma_is_a_number_above_zero(gamma: Any) -> None:
     with pytest.raises(ValueError, match='gamma must be "auto" or a number above 0'):
-        race(wide(turning_rings(100)), gamma=gamma)
+        raced(wide(turning_rings(100)), gamma=gamma)
 
 
 def test_one_label_makes_no_race() -> None:
     stream = dataclasses.replace(wide(turning_rings(100)), y=np.ones(100, int))
     with pytest.raises(ValueError, match="needs two labels"):
-        race(stream, gamma=1.0)
+        raced(stream, gamma=1.0)
 
 
 # ---- how they do
@@ -150,7 +163,7 @@ def test_order_agrees_with_saved_predictions(outcome: Outcome, folder: Path) -> 
 
 def test_mistakes_are_those_that_the_model_counts(folder: Path) -> None:
     stream = dataclasses.replace(wide(digits(), rows=300), in_order=True)
-    result = by_name(race(stream, **GRAND))["RBP"]
+    result = by_name(raced(stream, **GRAND))["RBP"]
     model = onkel.RBPClassifier(budget=30, gamma=0.5, random_state=0)
     model.partial_fit(stream.X, stream.y, classes=stream.classes)
     (run,) = result.runs
@@ -170,7 +183,7 @@ def test_who_exceeds_the_budget_is_said_to_grow(outcome: Outcome) -> None:
 def test_batches_change_nothing() -> None:
     stream = wide(digits(), rows=200)
     given = {**GRAND, "permutations": 1, "references": False}
-    one, other = (race(stream, batch_rows=rows, **given) for rows in (7, 200))
+    one, other = (raced(stream, batch_rows=rows, **given) for rows in (7, 200))
     for name in RACERS:
         ours, theirs = (by_name(o)[name].runs[0] for o in (one, other))
         assert ours.error == theirs.error
@@ -184,8 +197,8 @@ def test_labels_may_be_words_and_rows_sparse() -> None:
     sparse = dataclasses.replace(stream, X=X, y=words)
     given = {**GRAND, "systems": ["RBP"]}
     dense, thin = (
-        race(dataclasses.replace(stream, y=words), **given),
-        race(sparse, **given),
+        raced(dataclasses.replace(stream, y=words), **given),
+        raced(sparse, **given),
     )
     for name in ("RBP", references.CONSTANT, references.LINEAR, references.SAMPLED):
         assert by_name(thin)[name].error == pytest.approx(
@@ -195,7 +208,7 @@ def test_labels_may_be_words_and_rows_sparse() -> None:
 
 
 def test_regression_is_in_the_unit_of_the_targets(tmp_path: Path) -> None:
-    outcome = race(waves(), permutations=1, predictions=tmp_path, **GRAND)
+    outcome = raced(waves(), permutations=1, predictions=tmp_path, **GRAND)
     y = np.load(tmp_path / "run-1" / "y.npy")
     for result in outcome.results:
         said = np.load(tmp_path / "run-1" / f"{slug(result.name)}.npy")
@@ -203,14 +216,12 @@ def test_regression_is_in_the_unit_of_the_targets(tmp_path: Path) -> None:
     results = by_name(outcome)
     assert results["BSGD"].error < 0.8 * results[references.CONSTANT].error
     assert 30 < results[references.CONSTANT].error < 50
-    with_unit = pictures.rates(
-        results["BSGD"].runs[0].curve, outcome.marks, window=None
-    )[1][-1]
+    with_unit = rates(results["BSGD"].runs[0].curve, outcome.marks, window=None)[1][-1]
     assert np.sqrt(with_unit) == pytest.approx(results["BSGD"].error)
 
 
 def test_gamma_is_chosen_from_trials_that_are_kept() -> None:
-    outcome = race(wide(turning_rings(600)), budget=60, systems=["RBP"])
+    outcome = raced(wide(turning_rings(600)), budget=60, systems=["RBP"])
     errors = [trial.error for trial in outcome.trials]
     assert outcome.gamma == outcome.trials[int(np.argmin(errors))].gamma
     # the best was looked for until it got worse on both sides
@@ -219,9 +230,9 @@ def test_gamma_is_chosen_from_trials_that_are_kept() -> None:
 
 def test_each_result_is_shown_when_it_is_ready() -> None:
     told: list[str] = []
-    outcome = race(
+    outcome = racing.race(
         wide(turning_rings(300)),
-        **{**GRAND, "systems": ["RBP"]},
+        RaceSettings(**{**GRAND, "systems": ["RBP"]}),
         announce=lambda text, share: told.append(text),
         ready=lambda problem, result: told.append(report.line(problem, result)),
     )
@@ -245,7 +256,7 @@ def test_others_are_compiled_elsewhere_only_if_one_took_long(
 
     monkeypatch.setattr(compilation, "_shared", shared)
     monkeypatch.setattr(compilation.compile_cache, "is_empty", lambda: False)
-    entries = references.references(Problem(100, 2, 2), 10, 1.0).entries[:3]
+    entries = references.references(Problem(100, 2, 2), 10, 1.0).entrants[:3]
     X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
     for entry in compilation.compiled(entries, X, y):
         next(clock)  # what it does then is no compiling
@@ -270,7 +281,7 @@ def test_where_nothing_is_compiled_all_are_compiled_elsewhere_from_the_start(
     monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
 
     def entry(name: str, **given: Any) -> Any:
-        return contestants.Entry(name, name, lambda seed: None, **given)
+        return Entrant(name, name, lambda seed: None, **given)
 
     entries = [entry("rival", is_reference=True), entry("quick")]
     entries.append(entry("slow", takes_longest=True))
@@ -287,11 +298,11 @@ def test_the_best_constant_and_a_sorted_stream_are_told() -> None:
     order = np.argsort(stream.y, kind="stable")
     stream = dataclasses.replace(stream, X=stream.X[order], y=stream.y[order])
     given = {**GRAND, "systems": ["RBP"], "references": False}
-    found = report.numbers(race(stream, **given))
+    found = report.numbers(raced(stream, **given))
     rarer = min(np.mean(stream.y == 0), np.mean(stream.y == 1))
     assert found["baseline"]["error"] == pytest.approx(rarer)
     assert "sorted by label" in found["warnings"][0]
-    assert report.numbers(race(stream, in_order=False, **given))["warnings"] == []
+    assert report.numbers(raced(stream, in_order=False, **given))["warnings"] == []
 
 
 # ---- who does not finish
@@ -312,11 +323,11 @@ class Fragile:
 
 
 def race_with(monkeypatch: pytest.MonkeyPatch, contestant: Any) -> Outcome:
-    entry = contestants.Entry("guest", "guest()", lambda seed: contestant)
-    field = contestants.Field([entry], {})
-    monkeypatch.setattr(racing, "all_references", lambda *given: field)
+    entry = Entrant("guest", "guest()", lambda seed: contestant)
+    starting = StartList([entry], {})
+    monkeypatch.setattr(racing, "references", lambda *given: starting)
     stream = wide(turning_rings(300))
-    return race(stream, batch_rows=100, **{**GRAND, "systems": ["RBP"]})
+    return raced(stream, batch_rows=100, **{**GRAND, "systems": ["RBP"]})
 
 
 def test_overflow_ends_one_contestant_not_the_race(
@@ -334,11 +345,9 @@ def test_infinite_predictions_are_an_overflow(monkeypatch: pytest.MonkeyPatch) -
         def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
             return np.where(np.arange(len(y)) == 3, np.inf, 0.0)
 
-    entry = contestants.Entry("guest", "", lambda seed: Wild(0, ""))
-    monkeypatch.setattr(
-        racing, "all_references", lambda *given: contestants.Field([entry], {})
-    )
-    outcome = race(waves(), **{**GRAND, "systems": ["RBP"], "permutations": 2})
+    entry = Entrant("guest", "", lambda seed: Wild(0, ""))
+    monkeypatch.setattr(racing, "references", lambda *given: StartList([entry], {}))
+    outcome = raced(waves(), **{**GRAND, "systems": ["RBP"], "permutations": 2})
     assert by_name(outcome)["guest"].stopped == "overflowed at row 3, run 1"
     report.numbers(outcome)
 
@@ -358,15 +367,15 @@ def test_other_faults_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_time_limit_stops_after_a_batch() -> None:
     stream = wide(turning_rings(300))
     given = {**GRAND, "systems": ["RBP"], "references": False}
-    outcome = race(stream, seconds=0.0, batch_rows=100, **given)
+    outcome = raced(stream, seconds=0.0, batch_rows=100, **given)
     (result,) = outcome.results
     assert result.stopped == "first 100 rows only: 0 s were over"
     assert not outcome.ranked
     report.show(outcome, Console(file=io.StringIO()))
-    for figure, _ in pictures.pictures(outcome).values():
+    for figure, _ in pictures(outcome).values():
         figure.savefig(io.BytesIO())
     # one batch of all rows is never too late
-    assert race(stream, seconds=0.0, batch_rows=300, **given).ranked
+    assert raced(stream, seconds=0.0, batch_rows=300, **given).ranked
 
 
 # ---- references
@@ -397,15 +406,15 @@ def test_boosted_trees_learn_by_doubling(
     classes: int, sparse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("lightgbm")
-    monkeypatch.setattr(references, "KEPT_ROWS", 300)
+    monkeypatch.setattr(trees, "KEPT_ROWS", 300)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 3))
     y = X[:, 0] if classes == 0 else np.digitize(X[:, 0], [0, 1][: classes - 1])
     rows = scipy.sparse.csr_array(X) if sparse else X
-    model = references.Boosted(Problem(1000, 3, classes), seed=0)
+    model = trees.Boosted(Problem(1000, 3, classes), seed=0)
     parts = [slice(0, 400), slice(400, 1000)]
     said = np.concatenate([model.predict_then_learn(rows[p], y[p]) for p in parts])
-    assert not said[: references.FIRST_FIT].any()
+    assert not said[: trees.FIRST_FIT].any()
     late = slice(512, None)
     wrong = (said - y)[late] if classes == 0 else (said != y)[late]
     assert np.sqrt(np.mean(wrong**2.0)) < 0.5
@@ -419,7 +428,7 @@ def test_trees_of_river_learn(classes: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     y = X[:, 0] if classes == 0 else np.digitize(X[:, 0], [0, 1])
-    model = references._tree(Problem(600, 3, classes), seed=0)
+    model = trees.tree(Problem(600, 3, classes), seed=0)
     said = model.predict_then_learn(scipy.sparse.csr_array(X), y)
     off = (said - y)[300:] if classes == 0 else (said != y)[300:]
     assert np.mean(off**2.0) < (0.9 if classes == 0 else 0.35)
@@ -435,10 +444,10 @@ def test_forests_run_short_races_only() -> None:
 
 def test_what_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    field = references.references(Problem(100, 5, 2), budget=50, gamma=1.0)
-    assert len(field.entries) == 3
+    starting = references.references(Problem(100, 5, 2), budget=50, gamma=1.0)
+    assert len(starting.entrants) == 3
     missing = 'is not installed: pip install "onkel[rivals]"'
-    assert field.left_out["LightGBM"] == missing
+    assert starting.left_out["LightGBM"] == missing
 
 
 # ---- streams and orders
@@ -474,24 +483,24 @@ def rows_of(source: Orders, permutation: int) -> list[float]:
 
 
 def test_loaded_rows_are_permuted_whole_and_again_the_same() -> None:
-    source = Orders(numbered(), rows=100)
+    source = Orders(numbered(), RaceSettings(batch_rows=100))
     assert source.permutations == 5 and source.is_loaded
     first = rows_of(source, 0)
     assert sorted(first) == list(range(1000)) != first
     assert max(first[:100]) > 500
     assert rows_of(source, 1) != first
-    assert rows_of(Orders(numbered(), rows=300), 0) == first
+    assert rows_of(Orders(numbered(), RaceSettings(batch_rows=300)), 0) == first
     assert source.first(250).X[:, 0].tolist() == first[:250]
 
 
 def test_order_that_means_something_is_kept() -> None:
-    source = Orders(numbered(in_order=True), rows=100)
+    source = Orders(numbered(in_order=True), RaceSettings(batch_rows=100))
     assert source.permutations == 1
     assert rows_of(source, 0) == list(range(1000)) != rows_of(source, 1)
 
 
 def test_any_file_can_be_raced_in_its_order() -> None:
-    source = Orders(numbered(), rows=100, in_order=True)
+    source = Orders(numbered(), RaceSettings(batch_rows=100, in_order=True))
     assert source.permutations == 1 and "own order" in source.description
     assert rows_of(source, 0) == list(range(1000))
 
@@ -508,12 +517,20 @@ def test_whole_files_are_shuffled_in_any_memory(most_bytes: float) -> None:
 
 
 def test_long_races_have_fewer_orders() -> None:
-    assert Orders(numbered(orders.MANY_ROWS), rows=100).permutations == 5
-    assert Orders(numbered(orders.MANY_ROWS + 1), rows=100).permutations == 3
+    assert (
+        Orders(numbered(orders.MANY_ROWS), RaceSettings(batch_rows=100)).permutations
+        == 5
+    )
+    assert (
+        Orders(
+            numbered(orders.MANY_ROWS + 1), RaceSettings(batch_rows=100)
+        ).permutations
+        == 3
+    )
 
 
 def test_long_files_are_shuffled_by_the_batch() -> None:
-    source = Orders(numbered(), rows=100, most_bytes=1000)
+    source = Orders(numbered(), RaceSettings(batch_rows=100, most_bytes=1000))
     assert source.permutations == 1 and not source.is_loaded
     assert "within each batch of 100" in source.description
     found = rows_of(source, 0)
@@ -545,7 +562,7 @@ def test_memory_does_not_depend_on_the_rows(tmp_path: Path) -> None:
         stream.settings["rows"] = rows
         tracemalloc.start()
         given = {**GRAND, "systems": ["RBP"], "references": False, "most_bytes": 0}
-        outcome = race(stream, batch_rows=1000, predictions=tmp_path, **given)
+        outcome = raced(stream, batch_rows=1000, predictions=tmp_path, **given)
         peaks[rows] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert outcome.problem.rows == rows
@@ -559,7 +576,7 @@ def test_memory_does_not_depend_on_the_rows(tmp_path: Path) -> None:
 
 def test_names_are_no_markup_in_markdown(outcome: Outcome) -> None:
     name = "x](javascript:a) <img src=x onerror=a> |*_.csv\n# b"
-    text = report.written(
+    text = written(
         dataclasses.replace(outcome, name=name, left_out={"<b>": "is | not"}),
         f"onkel race '{name}'",
     )
@@ -572,7 +589,7 @@ def test_names_are_no_markup_in_markdown(outcome: Outcome) -> None:
 
 def test_those_left_out_alike_share_a_line(outcome: Outcome) -> None:
     why = {"LightGBM": "is away", "River HAT": "is away", "BSCA": "is late"}
-    lines = report.unplaced(dataclasses.replace(outcome, left_out=why))
+    lines = unplaced(dataclasses.replace(outcome, left_out=why))
     assert lines == [
         "LightGBM, River HAT did not start: each is away",
         "BSCA did not start: it is late",
@@ -593,15 +610,15 @@ def test_table_names_everyone_and_how_it_was_done(outcome: Outcome) -> None:
 def test_rates_average_over_the_window() -> None:
     marks = np.arange(10, 1001, 10)
     sums = np.minimum(marks, 500).astype(float)
-    seen, rate = pictures.rates(sums, marks, window=10)
+    seen, rate = rates(sums, marks, window=10)
     assert rate[seen <= 500].tolist() == [1.0] * int((seen <= 500).sum())
     assert rate[seen >= 600].tolist() == [0.0] * int((seen >= 600).sum())
-    assert pictures.rates(sums, marks, window=None)[1][-1] == 0.5
+    assert rates(sums, marks, window=None)[1][-1] == 0.5
 
 
 def test_labels_keep_their_distance_and_their_order() -> None:
     ends = np.sort(np.random.default_rng(0).random(12)) ** 2
-    placed = pictures.spread(ends, gap=0.05)
+    placed = spread(ends, gap=0.05)
     assert (np.diff(placed) >= 0.05 - 1e-12).all()
     assert placed.mean() == pytest.approx(ends.mean())
 
@@ -609,7 +626,7 @@ def test_labels_keep_their_distance_and_their_order() -> None:
 def test_nobody_beats_the_front() -> None:
     rng = np.random.default_rng(0)
     costs, errors = rng.random(50), rng.random(50)
-    best = pictures.front(costs, errors)
+    best = front(costs, errors)
     beaten = [
         ((costs <= costs[i]) & (errors <= errors[i])).sum() > 1 for i in range(50)
     ]
@@ -657,7 +674,8 @@ def test_numbers_tell_the_same(outcome: Outcome, folder: Path) -> None:
 
 
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "onkel.race.report")
+    for module in ("onkel.race.report", "onkel.race.report.screen"):
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "rich.box", None)
     with pytest.raises(ImportError, match=r'pip install "onkel\[cli\]"'):
         importlib.import_module("onkel.race.report")

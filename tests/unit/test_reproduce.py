@@ -362,9 +362,8 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
     missing = list(cells)[-1]
     cells[missing] = {"why_not": "needs about 900 s a run"}
     about = {"command": "onkel", "machine": "a machine", "date": "a day"}
-    store.write(
-        store.file_of(figure.target, tmp_path), {"about": about, "cells": cells}
-    )
+    kept = store.file_of(figure.target, tmp_path)
+    kept.write({"about": about, "cells": cells})
     text = page.write("bsca", bsca.TABLES, tmp_path).read_text()
     assert (tmp_path / f"bsca_{name}.png").stat().st_size > 5000
     assert f"](bsca_{name}.png)" in text
@@ -384,8 +383,8 @@ def test_betas_are_drawn(tmp_path: Path) -> None:
         for i, cell in enumerate(figure.cells())
     }
     about = {"command": "onkel", "machine": "a machine", "date": "a day"}
-    path = store.file_of(figure.target, tmp_path)
-    store.write(path, {"about": about, "cells": made})
+    kept = store.file_of(figure.target, tmp_path)
+    kept.write({"about": about, "cells": made})
     text = page.write("nbsgd", nbsgd.TABLES, tmp_path).read_text()
     assert "| beta = 0.6 n | 94.50 ± 0.71 | 96 | 1 | 2^-2 |" in text
     finding = claim_of("N2").judged(evidence.Evidence(tmp_path))
@@ -466,7 +465,7 @@ def test_claims_are_judged_by_outcomes(tmp_path: Path) -> None:
             ("OGD", "9", [15.0, 15.2, 15.1]),
         )
     }
-    store.write(store.file_of("bogd/table2", tmp_path), {"cells": cells})
+    store.file_of("bogd/table2", tmp_path).write({"cells": cells})
     found = evidence.Evidence(tmp_path)
     finding = claim_of("O1").judged(found)
     assert finding.verdict == comparators.SUPPORTED
@@ -509,7 +508,7 @@ def test_pairs_of_a_question(tmp_path: Path) -> None:
 
     cells = at("a", "one", 5, 3.0) | at("a", "one", 10, 2.0) | at("a", "two", 10, 1.0)
     cells |= at("b", "two", 5, 9.0)
-    store.write(store.file_of("bogd/table3", tmp_path), {"cells": cells})
+    store.file_of("bogd/table3", tmp_path).write({"cells": cells})
     found = evidence.Evidence(tmp_path)
     asked = evidence.Question(
         "lower",

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.race.contestants import Problem, System
+from onkel.measuring.records import RecordFile
+from onkel.race.contestants import StreamedEstimator
+from onkel.race.problem import Problem
 from onkel.reproduce.online_data import OnlineData
-from studies import streaming
-from studies.streaming import (
-    CHOSEN,
-    DEFAULTS,
-    NEW,
-    RACE,
-    Ledger,
-    Result,
-    Stream,
-    verdict,
-)
+from studies import streaming, streaming_run, streaming_systems
+from studies.streaming_page import summary
+from studies.streaming_results import Result
+from studies.streaming_run import CHOSEN, DEFAULTS, RACE
+from studies.streaming_systems import NEW, Stream
 
 ROWS = 230
 PROBLEM = Problem(45_000, 6, classes=2)
@@ -57,17 +53,18 @@ class Hoarder(onkel.RBPClassifier):
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A short stream, short chunks, and a newcomer that is there."""
-    monkeypatch.setattr(streaming, "stream", lambda name: small())
-    monkeypatch.setattr(streaming, "CHUNK", 50)
-    monkeypatch.setattr(streaming, "BUDGET", 20)
-    monkeypatch.setattr(streaming, "SEARCHED", 100)
+    for module in (streaming, streaming_run):
+        monkeypatch.setattr(module, "stream", lambda name: small())
+    monkeypatch.setattr(streaming_run, "CHUNK", 50)
+    monkeypatch.setattr(streaming_systems, "BUDGET", 20)
+    monkeypatch.setattr(streaming_systems, "SEARCHED", 100)
     monkeypatch.setattr(onkel, NEW, newcomer, raising=False)
     yield
 
 
 def test_a_run_counts_the_mistakes_of_progressive(tiny: None) -> None:
     work = small().scaled
-    record = streaming.run(newcomer(20, 0), work)
+    record = streaming_run.run(newcomer(20, 0), work)
     whole = newcomer(20, 0)
     scores = onkel.progressive(whole, work.X, work.y, classes=[0, 1])
     wrong = (scores > 0) != work.y
@@ -88,15 +85,15 @@ def test_the_newcomer_alone_sees_the_rows_as_they_are(
         seen.append(work.X)
         return {}
 
-    monkeypatch.setattr(streaming, "run", run)
+    monkeypatch.setattr(streaming_run, "run", run)
     for system in (NEW, "RBP"):
-        streaming.measure("elec2", system, DEFAULTS, 1.0, {})
+        streaming_run.measure("elec2", system, DEFAULTS, 1.0, {})
     np.testing.assert_array_equal(seen[0], small().raw.X)
     np.testing.assert_array_equal(seen[1], small().scaled.X)
 
 
 def test_memory_that_a_model_hoards_is_found(tiny: None) -> None:
-    record = streaming.run(Hoarder(budget=20, gamma=1.0), small().scaled)
+    record = streaming_run.run(Hoarder(budget=20, gamma=1.0), small().scaled)
     # Five chunks; the first tenth ends with the first of them.
     kept = 4 * HOARDED
     assert record["pickled"][-1] - record["pickled"][0] == pytest.approx(kept, rel=0.1)
@@ -113,8 +110,8 @@ def test_grids_begin_with_the_values_of_the_race() -> None:
         "Forgetron": {"gamma"},
     }
     for system, names in by_system.items():
-        grid = streaming.grid_of(system, PROBLEM, 0.5)
-        model = streaming.raced(system, PROBLEM, 0.5)
+        grid = streaming_systems.grid_of(system, PROBLEM, 0.5)
+        model = streaming_systems.raced(system, PROBLEM, 0.5)
         assert set(grid) == names
         for name, values in grid.items():
             assert values[0] == getattr(model, name)
@@ -122,30 +119,30 @@ def test_grids_begin_with_the_values_of_the_race() -> None:
 
 
 def test_plain_systems_keep_their_size_and_their_variant_only() -> None:
-    model = streaming.plain("BPA-NN", PROBLEM)
-    assert (model.variant, model.budget) == ("nn", streaming.BUDGET)
+    model = streaming_systems.plain("BPA-NN", PROBLEM)
+    assert (model.variant, model.budget) == ("nn", streaming_systems.BUDGET)
     assert model.gamma == onkel.BPAClassifier().gamma
-    dual = streaming.plain("DualSGD", PROBLEM)
-    assert dual.budget + dual.n_components == streaming.BUDGET
+    dual = streaming_systems.plain("DualSGD", PROBLEM)
+    assert dual.budget + dual.n_components == streaming_systems.BUDGET
 
 
 def test_all_with_a_budget_and_partial_fit_are_rivals() -> None:
-    names = streaming.rivals(PROBLEM)
+    names = streaming_systems.rivals(PROBLEM)
     assert {"AVM", "BPA-P", "NOGD", "Projectron++"} <= set(names)
     assert not {"BSCA", "LLSVM", "OGD", "Kernel", NEW} & set(names)
     with pytest.raises(ValueError, match="no system is called Nobody"):
-        streaming.starters(PROBLEM, ["Nobody"])
+        streaming_systems.starters(PROBLEM, ["Nobody"])
 
 
 def test_runs_are_kept_and_shown(
     tiny: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger(tmp_path / "results" / "streaming.json")
+    ledger = RecordFile(tmp_path / "results" / "streaming.json")
     calls = []
 
     def measured(*given: Any) -> dict[str, Any]:
         calls.append(given)
-        return streaming.measure(*given)
+        return streaming_run.measure(*given)
 
     for _ in range(2):
         systems = [NEW, "RBP", "BPA-S"]
@@ -173,8 +170,8 @@ def test_an_overflow_is_told(tiny: None, monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*given: Any) -> None:
         raise ValueError("overflow at row 3")
 
-    monkeypatch.setattr(System, "predict_then_learn", fail)
-    record = streaming.run(newcomer(20, 0), small().scaled)
+    monkeypatch.setattr(StreamedEstimator, "predict_then_learn", fail)
+    record = streaming_run.run(newcomer(20, 0), small().scaled)
     assert record["failed"] == "overflow by row 0"
     assert Result("RBP", {CHOSEN: record}, {}).error == np.inf
 
@@ -184,18 +181,23 @@ def test_the_best_of_all_runs_counts() -> None:
     best = Result("B", {CHOSEN: {"error": 0.1}, DEFAULTS: {"error": 0.07}}, {})
     other = Result("A", {CHOSEN: {"error": 0.08}, RACE: {"error": 0.09}}, {})
     new = Result(NEW, {DEFAULTS: {"error": 0.075}}, {})
-    said = verdict([best, new, other])
+    said = summary([best, new, other])
     assert "place 2 of 3" in said
     assert "Best of the others: B, 7.00 %" in said
     assert "with the parameters searched for, A, 8.00 %" in said
     assert "0.50 mistakes more" in said
-    assert "fewer" in verdict([Result(NEW, {DEFAULTS: {"error": 0.01}}, {}), best])
+    assert "fewer" in summary([Result(NEW, {DEFAULTS: {"error": 0.01}}, {}), best])
 
 
 def test_a_stream_can_be_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.arange(20.0).reshape(10, 2), np.repeat([-1, 1], 5)
-    monkeypatch.setattr(streaming, "load", lambda name: {"cod-rna": (X, y)}[name])
-    plain, mixed = streaming.stream("cod-rna"), streaming.stream("cod-rna-shuffled")
+    monkeypatch.setattr(
+        streaming_systems, "load", lambda name: {"cod-rna": (X, y)}[name]
+    )
+    plain, mixed = (
+        streaming_systems.stream("cod-rna"),
+        streaming_systems.stream("cod-rna-shuffled"),
+    )
     assert plain.raw.y.tolist() == [0] * 5 + [1] * 5
     assert mixed.raw.y.tolist() != plain.raw.y.tolist()
     np.testing.assert_array_equal(mixed.raw.y, mixed.raw.X[:, 0] >= 10)

@@ -20,8 +20,8 @@ def small_task() -> OnlineData:
 def test_a_pass_and_the_trade_off(tmp_path: Path) -> None:
     task = small_task()
     chosen = {"gamma": 1.0, "alpha": 1.0}
-    coarse = tradeoff.trial(task, 2, coverage_radius=1.0, **chosen)
-    fine = tradeoff.trial(task, 2, coverage_radius=0.1, **chosen)
+    coarse = tradeoff.in_orders(task, 2, coverage_radius=1.0, **chosen)
+    fine = tradeoff.in_orders(task, 2, coverage_radius=0.1, **chosen)
     assert np.mean(coarse[1]) < np.mean(fine[1])
     surface = [[coarse for _ in tradeoff.RHOS] for _ in tradeoff.BETAS]
     measured = {

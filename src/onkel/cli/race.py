@@ -8,20 +8,21 @@ import click
 from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
 from onkel.race import report
-from onkel.race.race import SECONDS, Outcome
+from onkel.race.outcome import Outcome
 from onkel.race.race import race as run
+from onkel.race.settings import SECONDS, RaceSettings
 from onkel.race.streams import EMBEDDED
 
 # Settings of the race that are given only if somebody says so.
 SETTINGS = ("budget", "permutations", "gamma", "batch_rows", "seconds", "predictions")
 
 
-def _raced(data: Any, settings: dict[str, Any], quiet: bool) -> Outcome:
+def _raced(data: Any, settings: RaceSettings, quiet: bool) -> Outcome:
     with report.shares(NOTES) as announce:
         outcome = run(
             data,
-            **settings,
-            announce=announce,
+            settings,
+            announce,
             ready=lambda problem, result: note(report.line(problem, result)),
         )
     if not quiet:
@@ -96,7 +97,8 @@ def race(context: click.Context, /, data: str | None, **given: Any) -> None:
     if len(races) > 1 and given["predictions"] is not None:
         for rows, how in races:
             how["predictions"] = given["predictions"] / rows.name
-    outcomes = [_raced(rows, how, given["as_json"]) for rows, how in races]
+    quiet = given["as_json"]
+    outcomes = [_raced(rows, RaceSettings(**how), quiet) for rows, how in races]
     command = options.command_line(context)
     paths = report.save(outcomes, given["output"], [command] * len(outcomes))
     if given["as_json"]:

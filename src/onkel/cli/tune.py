@@ -15,9 +15,11 @@ from onkel.cli import options
 from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
 from onkel.race.orders import stacked
-from onkel.tune import tune as search
+from onkel.tune import tune as tuning
+from onkel.tune.grid_search import Tried, tried
+from onkel.tune.sample import Sample
 
-SHOWN = 8  # trials in the table
+SHOWN = 8  # trials in a table
 FEWEST = 20  # rows of a search
 
 
@@ -28,7 +30,7 @@ def _numbers(context: Any, parameter: Any, text: str | None) -> list[int]:
         raise click.BadParameter("numbers and commas, as in 50,100,200") from error
 
 
-def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> search.Sample:
+def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> Sample:
     """Draw rows evenly from the whole data set, in one bounded pass."""
     rng = np.random.default_rng(seed)
     wanted = np.sort(rng.permutation(data.n_rows)[:rows])
@@ -39,7 +41,7 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> search.Samp
         labels.append(y[taken])
     X, y = stacked(parts), np.concatenate(labels)
     order = rng.permutation(len(y))
-    return search.Sample(X[order], y[order], data.is_regression)
+    return Sample(X[order], y[order], data.is_regression)
 
 
 @click.command()
@@ -94,25 +96,16 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
         raise ValueError(f"{rows.name} has {rows.n_rows} rows: too few to search with")
     sample = sampled(rows, given["rows"], given["batch_rows"], given["seed"])
     fixed = options.parsed(given["parameters"], budget=given["budget"])
+    sought = tuning.Tuning(sample, given["system"], given["seed"], fixed)
     with bar(f"Trying {given['system']}", total=None) as advance:
-        found = search.tune(
-            sample,
-            given["system"],
-            given["preset"],
-            given["trials"],
-            given["seed"],
-            fixed,
-            lambda done, total: advance(done),
-        )
+        found = tuning.tune(sought, given["preset"], given["trials"], advance)
     best = fixed | found.best.parameters
-    budgets: list[search.Tried] = []
+    budgets: list[Tried] = []
     if given["budgets"]:
-        best["budget"], budgets = search.smallest_budget(
-            sample, given["system"], best, given["budgets"], given["seed"]
-        )
+        best["budget"], budgets = tuning.smallest_budget(sought, best, given["budgets"])
     others = _others(sample, given["seed"])
     typed = options.typed(context, options.DATA_OPTIONS)
-    command = search.command_line([data, *typed], given["system"], best)
+    command = tuning.command_line([data, *typed], given["system"], best)
     if given["as_json"]:
         show_json(
             {
@@ -127,46 +120,53 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
             }
         )
         return
-    console = Console()
-    console.print(_table(found.tested, sample.is_regression, "trial"))
-    if budgets:
-        console.print(_table(budgets, sample.is_regression, "budget", SHOWN))
-    for name, other in others.items():
-        console.print(escape(f"{name}: {_error(other, sample.is_regression)}"))
-    console.print(
+    _show(found.tested, budgets, others, sample.is_regression)
+    Console().print(
         f"{len(sample.y):,} of {rows.n_rows:,} rows; errors are those of the search, "
         "of which the best is a little too good. Best:\n"
     )
     click.echo(command)
 
 
-def _others(sample: search.Sample, seed: int) -> dict[str, search.Tried]:
+def _show(
+    tested: list[Tried],
+    budgets: list[Tried],
+    others: dict[str, Tried],
+    is_regression: bool,
+) -> None:
+    console = Console()
+    console.print(_table(tested, is_regression, "trial"))
+    if budgets:
+        console.print(_table(budgets, is_regression, "budget"))
+    for name, other in others.items():
+        console.print(escape(f"{name}: {_error(other, is_regression)}"))
+
+
+def _others(sample: Sample, seed: int) -> dict[str, Tried]:
     """Errors of those that have nothing to search for, on the same rows held out."""
     regression = sample.is_regression
     always = "Always the mean" if regression else "Always the most frequent label"
     constant = DummyRegressor if regression else DummyClassifier
-    ready = search.class_of(options.NO_KNOBS, regression)
+    ready = tuning.class_of(options.NO_KNOBS, regression)
     others = {
         always: constant,
         f"{ready.__name__}, which needs no search": partial(ready, random_state=seed),
     }
     return {
-        name: search.Tried({}, *search.held_out(sample, make, seed))
+        name: tried({}, make, sample.splits(seed), sample.held_out)
         for name, make in others.items()
     }
 
 
-def _error(trial: search.Tried, is_regression: bool) -> str:
+def _error(trial: Tried, is_regression: bool) -> str:
     if is_regression:
         return f"{trial.error:.4g} ± {trial.spread:.2g}"
     return f"{trial.error:.2%} ± {trial.spread:.2%}"
 
 
-def _table(
-    tested: list[search.Tried], is_regression: bool, title: str, shown: int = SHOWN
-) -> Table:
+def _table(tested: list[Tried], is_regression: bool, title: str) -> Table:
     """Lay out the best trials, the best first."""
-    ranked = sorted(tested, key=lambda trial: trial.error)[:shown]
+    ranked = sorted(tested, key=lambda trial: trial.error)[:SHOWN]
     kind = "root mean squared error" if is_regression else "error"
     table = Table(title=f"Best of {len(tested)} {title}s", box=SIMPLE_HEAD)
     names = list(ranked[0].parameters)

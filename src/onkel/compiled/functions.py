@@ -328,12 +328,8 @@ def typedispatch(
     >>> from typing import NamedTuple
     >>> class Cat(NamedTuple):
     ...     name: str
-    >>> @typedispatch(optional=True)
-    ... def legs(animal):
-    ...     return 2
-    >>> @legs.register(Cat)
-    ... def _four(animal):
-    ...     return 4
+    >>> legs = typedispatch(optional=True)(lambda animal: 2)
+    >>> four = legs.register(Cat)(lambda animal: 4)
     >>> legs(Cat("Tom"))
     4
     """

@@ -4,7 +4,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -166,6 +166,35 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
                 )
 
     # ---- learning
+
+    @abstractmethod
+    def _checked_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        """Check rows and targets; with `reset` they say what a row is."""
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        """Weights of the rows, None for all alike."""
+        return None
+
+    @abstractmethod
+    def _encoded(self, y: np.ndarray) -> tuple[np.ndarray, int]:
+        """Targets of all rows as compiled code reads them, and how many outputs."""
+
+    def _fit_all(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Begin anew and learn from all rows."""
+        with self._draft() as draft:
+            draft._check_parameters()
+            draft._forget_beginning()
+            X, y = draft._checked_data(X, y, reset=True)
+            weight = draft._weight(X, y, sample_weight, streaming=False)
+            targets, outputs = draft._encoded(y)
+            draft._fit(X, targets, weight, outputs)
+        self._warn_if_useless(X, y)
+        return self
+
+    def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
+        """Say so if a constant would have served better."""
 
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None

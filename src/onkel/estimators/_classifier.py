@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._entries import plain_targets
+from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._groups import ClassWeighted
-from onkel.estimators._progress import with_callbacks
 from onkel.estimators._stream import StreamEstimator
 from onkel.refit.calibration import chances, log_chances
 
@@ -170,51 +170,24 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
 
     # ---- learning
 
-    def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        with self._draft() as draft:
-            draft._check_parameters()
-            draft._forget_beginning()
-            X, y = draft._checked_rows(X, y, reset=True)
-            refuse_targets_of_regression(y)
-            weight = draft._weight(X, y, sample_weight, streaming=False)
-            draft.classes_ = np.unique(y)
-            draft._classes_given = True
-            if len(draft.classes_) < 2:
-                raise ValueError(
-                    f"y has one class only, {plain(draft.classes_[0])!r}; a classifier "
-                    "needs at least two. In a stream, use partial_fit."
-                )
-            targets = encode(y, draft.classes_)
-            draft._fit(X, targets, weight, outputs_for(draft.classes_))
-        return self
+    def _checked_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = self._checked_rows(X, y, reset=reset)
+        refuse_targets_of_regression(y)
+        return X, y
 
-    def _weight(
-        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
-    ) -> np.ndarray | None:
-        """Weights of the rows, None for all alike."""
-        return None
+    def _encoded(self, y: np.ndarray) -> tuple[np.ndarray, int]:
+        self.classes_ = np.unique(y)
+        self._classes_given = True
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {plain(self.classes_[0])!r}; a classifier "
+                "needs at least two. In a stream, use partial_fit."
+            )
+        return encode(y, self.classes_), outputs_for(self.classes_)
 
 
-class OnlineClassifier(LabelClassifier, StreamEstimator):
+class OnlineClassifier(Fits, LabelClassifier, StreamEstimator):
     """A system that learns from one row after another, as long as there are rows."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_labels(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on learning from further rows, in the order given.
@@ -236,28 +209,6 @@ class OnlineClassifier(LabelClassifier, StreamEstimator):
         """
         self._learn_stream(X, y, classes, None)
         return self
-
-    def _learn_stream(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        keep_scores: bool = False,
-    ) -> np.ndarray | None:
-        """Learn rows in order; return their scores if they are to be kept."""
-        with self._draft() as draft:
-            draft._check_parameters()
-            first = not hasattr(draft, "_learner")
-            if not first:
-                draft._refuse_changed_parameters()
-                draft._recipe(None)  # refuses what a stream cannot have
-                draft._fork()
-            X, y = draft._checked_rows(X, y, reset=first)
-            refuse_targets_of_regression(y)
-            draft._take_classes(classes, y, first)
-            weight = draft._weight(X, y, sample_weight, streaming=True)
-            return draft._go_on(X, y, weight, keep_scores)
 
     def _first_outputs(self, y: np.ndarray) -> int:
         if not self._classes_given:
@@ -357,28 +308,8 @@ class OnlineClassifier(LabelClassifier, StreamEstimator):
         return None if scores is None else (scores @ matrix.T).astype(scores.dtype)
 
 
-class WeightedClassifier(ClassWeighted, OnlineClassifier):
+class WeightedClassifier(FitsWeighted, ClassWeighted, OnlineClassifier):
     """A classifier with a loss, which rows and classes can weigh in."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on the slope of the loss.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_labels(X, y, sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -463,28 +394,8 @@ class LossClassifier(WeightedClassifier):
         return self._scores(X)
 
 
-class BatchClassifier(ClassWeighted, LabelClassifier):
+class BatchClassifier(FitsWeighted, ClassWeighted, LabelClassifier):
     """A classifier that needs all rows at once."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on C.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_labels(X, y, sample_weight)
 
     def _weight(
         self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights, levels_to_the_caller
-from onkel.estimators._progress import with_callbacks
+from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._stream import StreamEstimator
 
 
@@ -39,16 +39,12 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
         """
         return self._still()._scores(X)[:, 0]
 
-    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        with self._draft() as draft:
-            draft._check_parameters()
-            draft._forget_beginning()
-            X, y = draft._checked_rows(X, y, reset=True, y_numeric=True)
-            y = numbers(y)
-            weight = draft._weight(X, sample_weight, streaming=False)
-            draft._fit(X, y, weight, outputs=1)
-        self._warn_if_useless(X, y)
-        return self
+    def _checked_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = self._checked_rows(X, y, reset=reset, y_numeric=True)
+        return X, numbers(y)
+
+    def _encoded(self, y: np.ndarray) -> tuple[np.ndarray, int]:
+        return y, 1
 
     def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
         """Say so if a constant would have served better, on some of the rows."""
@@ -66,31 +62,20 @@ class TargetRegressor(RegressorMixin, KernelEstimator):
                 stacklevel=levels_to_the_caller(),
             )
 
-    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
-        """Weights of the rows, None for all alike."""
-        return None
+
+class RowsWeigh(FitsWeighted):
+    """Numbers as weights of the rows."""
+
+    def _weight(
+        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
+    ) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        return checked_weights(sample_weight, X, streaming)
 
 
-class OnlineRegressor(TargetRegressor, StreamEstimator):
+class OnlineRegressor(Fits, TargetRegressor, StreamEstimator):
     """A system that learns from one row after another, as long as there are rows."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_targets(X, y, None)
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Go on learning from further rows, in the order given.
@@ -110,28 +95,9 @@ class OnlineRegressor(TargetRegressor, StreamEstimator):
         self._learn_stream(X, y, None, None)
         return self
 
-    def _learn_stream(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        keep_scores: bool = False,
-    ) -> np.ndarray | None:
-        """Learn rows in order; return their scores if they are to be kept."""
-        with self._draft() as draft:
-            draft._check_parameters()
-            if classes is not None:
-                raise ValueError(f"{type(self).__name__} has no classes, got {classes}")
-            first = not hasattr(draft, "_learner")
-            if not first:
-                draft._refuse_changed_parameters()
-                draft._recipe(None)  # refuses what a stream cannot have
-                draft._fork()
-            X, y = draft._checked_rows(X, y, reset=first, y_numeric=True)
-            y = numbers(y)
-            weight = draft._weight(X, sample_weight, streaming=True)
-            return draft._go_on(X, y, weight, keep_scores)
+    def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
+        if classes is not None:
+            raise ValueError(f"{type(self).__name__} has no classes, got {classes}")
 
     def _learn_rows(
         self, X: Any, y: np.ndarray, weight: Any, scores: np.ndarray | None, first: int
@@ -142,28 +108,8 @@ class OnlineRegressor(TargetRegressor, StreamEstimator):
         return scores
 
 
-class WeightedRegressor(OnlineRegressor):
+class WeightedRegressor(RowsWeigh, OnlineRegressor):
     """A regressor with a loss, which rows can weigh in."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on the slope of the loss.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_targets(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning from further rows, in the order given.
@@ -185,36 +131,6 @@ class WeightedRegressor(OnlineRegressor):
         self._learn_stream(X, y, None, sample_weight)
         return self
 
-    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
-        if sample_weight is None:
-            return None
-        return checked_weights(sample_weight, X, streaming)
 
-
-class BatchRegressor(TargetRegressor):
+class BatchRegressor(RowsWeigh, TargetRegressor):
     """A regressor that needs all rows at once."""
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on C.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit_targets(X, y, sample_weight)
-
-    def _weight(self, X: Any, sample_weight: Any, streaming: bool) -> np.ndarray | None:
-        if sample_weight is None:
-            return None
-        return checked_weights(sample_weight, X, streaming)

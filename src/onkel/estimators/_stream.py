@@ -29,6 +29,31 @@ class StreamEstimator(KernelEstimator):
         `first` is the number of the first row in the call, for error messages.
         """
 
+    @abstractmethod
+    def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
+        """Settle which labels are known before the first row of this call."""
+
+    def _learn_stream(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        keep_scores: bool = False,
+    ) -> np.ndarray | None:
+        """Learn rows in order; return their scores if they are to be kept."""
+        with self._draft() as draft:
+            draft._check_parameters()
+            first = not hasattr(draft, "_learner")
+            if not first:
+                draft._refuse_changed_parameters()
+                draft._recipe(None)  # refuses what a stream cannot have
+                draft._fork()
+            X, y = draft._checked_data(X, y, reset=first)
+            draft._take_classes(classes, y, first)
+            weight = draft._weight(X, y, sample_weight, streaming=True)
+            return draft._go_on(X, y, weight, keep_scores)
+
     def _first_outputs(self, y: np.ndarray) -> int:
         """Outputs before the first of some rows is learnt."""
         return 1

@@ -6,27 +6,25 @@ with frequencies omega_j from the kernel's Fourier transform, so that <z(x), z(x
 the mean k(x, x'). Their standard deviation for the rbf kernel is sqrt(2 gamma).
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
-from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._features import FourierMap, checked_width, drawn
 from onkel.estimators._groups import Seeded
 from onkel.estimators._parameters import one_of, parameter, system
+from onkel.estimators._transformer import MapTransformer
 from onkel.features.fourier import Fourier
+from onkel.problem.kernels import Kernel
 
 
 @system
 class FourierFeatures(
     FourierMap,
     Seeded,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    CheckedEstimator,
+    MapTransformer,
 ):
     """Features whose dot products approximate a kernel.
 
@@ -60,48 +58,9 @@ class FourierFeatures(
         check_is_fitted(self)
         return self._mapper.points.copy()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies.
-
-        Of the rows only the number of features and, for gamma, their spread count.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
-        with self._draft() as draft:
-            draft._check_parameters()
-            X = draft._checked_rows(X, reset=True)
-            kernel = draft._kernel(X)
-            rng = draft._seeds()[2]
-            mapping, frequencies = drawn(draft, X, kernel.gamma, rng)
-            draft._mapper = Mapper(mapping, kernel, frequencies)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Map rows to their features.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        features of shape (n_samples, n_components)
-            Cosines, then sines.
-        """
-        check_is_fitted(self)
-        still = self._still()
-        return still._mapper.transform(still._checked_rows(X), still._n_jobs())
+    def _map(self, X: Any, kernel: Kernel, rng: np.random.Generator) -> Mapper:
+        mapping, frequencies = drawn(self, X, kernel.gamma, rng)
+        return Mapper(mapping, kernel, frequencies)
 
     def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
         """Make an empty map of the parameters, for a model file to fill."""
@@ -112,14 +71,3 @@ class FourierFeatures(
             raise ValueError(f"{len(like.points)} frequencies do not give its features")
         points = np.zeros((width // 2, features), dtype)
         return Mapper(Fourier(width), self._kernel(points), points)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_mapper")
-
-    @property
-    def _dtype(self) -> Any:
-        return self._mapper.points.dtype
-
-    @property
-    def _n_features_out(self) -> int:
-        return self._mapper.mapping.size

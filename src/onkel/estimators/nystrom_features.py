@@ -7,27 +7,25 @@ products of the landmarks' features are their kernel values. Those below 1e-10 o
 largest are cut, and more where kernel values are noisy (`features/nystrom.py`).
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.mapper import Mapper
-from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._groups import Seeded
 from onkel.estimators._nystrom import Landmarks, checked_rank
 from onkel.estimators._parameters import parameter, system
+from onkel.estimators._transformer import MapTransformer
 from onkel.features.nystrom import SMALLEST_SHARE, Nystrom
+from onkel.problem.kernels import Kernel
 
 
 @system
 class NystromFeatures(
     Landmarks,
     Seeded,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    CheckedEstimator,
+    MapTransformer,
 ):
     """Features whose dot products approximate a kernel, from landmarks.
 
@@ -56,45 +54,8 @@ class NystromFeatures(
         check_is_fitted(self)
         return self._mapper.points.copy()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the landmarks, and decompose their Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
-        with self._draft() as draft:
-            draft._check_parameters()
-            X = draft._checked_rows(X, reset=True)
-            kernel = draft._kernel(X)
-            rng = draft._seeds()[2]
-            draft._mapper = draft._mapper_of(X, kernel, rng, SMALLEST_SHARE)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Map rows to their features.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        features of shape (n_samples, at most rank)
-            Those of the largest eigenvalues first.
-        """
-        check_is_fitted(self)
-        still = self._still()
-        return still._mapper.transform(still._checked_rows(X), still._n_jobs())
+    def _map(self, X: Any, kernel: Kernel, rng: np.random.Generator) -> Mapper:
+        return self._mapper_of(X, kernel, rng, SMALLEST_SHARE)
 
     def _blank(self, features: int, dtype: Any, like: Any) -> Mapper:
         """Make an empty map of the parameters, for a model file to fill."""
@@ -107,14 +68,3 @@ class NystromFeatures(
         points = np.zeros((count, features), dtype)
         matrix = np.zeros((count, rank), dtype)
         return Mapper(Nystrom(matrix), self._kernel(points), points)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_mapper")
-
-    @property
-    def _n_features_out(self) -> int:
-        return self._mapper.mapping.matrix.shape[1]
-
-    @property
-    def _dtype(self) -> Any:
-        return self._mapper.points.dtype

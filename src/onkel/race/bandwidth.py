@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from onkel.race.contestants import Problem, library
+from onkel.race.contestants import library
+from onkel.race.problem import Problem
 
 ROWS = 5000  # on which a gamma is tried
 STEP, AROUND, FARTHEST = 4.0, 2, 4  # factor from one gamma to the next; steps away
@@ -20,7 +21,7 @@ PAIRED = 500  # rows whose distances give the median
 CHOOSERS = ("BSGD", "FOGD")
 
 
-class Trial(NamedTuple):
+class TriedGamma(NamedTuple):
     """A gamma, and the errors that it led to."""
 
     gamma: float
@@ -47,37 +48,23 @@ def median_gamma(X: Any) -> float:
     return float(1 / np.median(between)) if len(between) else 1.0
 
 
-def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
+def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[TriedGamma]:
     """Try values around the median heuristic on rows in the order of the race.
 
     If the smallest or the largest one is best, two more beyond it, while that helps.
-
-    Parameters
-    ----------
-    X, y
-        The first rows; labels as numbers of classes, targets standardised.
-    problem
-        What is raced on.
-    budget
-        As in the race.
-
-    Returns
-    -------
-    trials
-        From the smallest gamma to the largest.
     """
     short, middle = problem._replace(rows=len(y)), median_gamma(X)
 
-    def trial(step: int) -> Trial:
+    def trial(step: int) -> TriedGamma:
         gamma, found = middle * STEP**step, {}
-        for entry in library(short, budget, gamma).entries:
-            if entry.name in CHOOSERS:
+        for entrant in library(short, budget, gamma).entrants:
+            if entrant.name in CHOOSERS:
                 try:
-                    said = entry.make(0).predict_then_learn(X, y)
-                    found[entry.name] = float(np.mean(errors(said, y, problem)))
+                    said = entrant.make(0).predict_then_learn(X, y)
+                    found[entrant.name] = float(np.mean(problem.errors(said, y)))
                 except ValueError:  # an overflow, or a budget that it cannot have
-                    found[entry.name] = float("inf")
-        return Trial(gamma, found)
+                    found[entrant.name] = float("inf")
+        return TriedGamma(gamma, found)
 
     trials = {step: trial(step) for step in range(-AROUND, AROUND + 1)}
     for direction in (-1, 1):
@@ -89,11 +76,6 @@ def tried(X: Any, y: np.ndarray, problem: Problem, budget: int) -> list[Trial]:
     return [trials[step] for step in sorted(trials)]
 
 
-def best(trials: Iterable[Trial]) -> Trial:
+def best(trials: Iterable[TriedGamma]) -> TriedGamma:
     """Return the trial with the smallest mean error."""
     return min(trials, key=lambda trial: trial.error)
-
-
-def errors(said: np.ndarray, y: np.ndarray, problem: Problem) -> np.ndarray:
-    """Per row: whether it was wrong, or how much, squared."""
-    return (said - y) ** 2 if problem.is_regression else (said != y).astype(float)

@@ -3,14 +3,16 @@
 import inspect
 import math
 import pickle
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 import onkel
+from onkel.estimators._registry import systems, variants
+from onkel.race.entrants import Entrant, StartList
+from onkel.race.problem import Problem
 
 # Systems without a budget cost ever more per row: longer races leave them out.
 UNBUDGETED_ROWS = 20_000
@@ -25,71 +27,19 @@ EDGE = 0.9
 WARM_UP_BUDGET, WARM_UP_ROWS = 16, 256
 
 
-class Problem(NamedTuple):
-    """What is raced on, as far as parameters depend on it."""
-
-    rows: int
-    features: int
-    classes: int  # 0 for regression
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether targets, not labels, are predicted."""
-        return self.classes == 0
-
-
-class Contestant(Protocol):
-    """What predicts, then learns. Labels are numbers of classes, from 0."""
-
-    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Learn rows; return what was predicted for them before."""
-
-    @property
-    def size(self) -> int | None:
-        """Centres and features; None where these have no meaning."""
-
-    @property
-    def updates(self) -> int | None:
-        """Rows that changed the model; None where nobody counts."""
-
-    @property
-    def memory(self) -> int:
-        """Bytes that are kept between two calls."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A name on the list of starters."""
-
-    name: str
-    model: str  # with its parameters, as one would write it down
-    make: Callable[[int], Contestant]  # with a seed
-    budget: int | None = None  # centres and features
-    is_reference: bool = False
-    takes_longest: bool = False  # to compile and to race
-    warm_up: Callable[[Any, np.ndarray], None] = lambda X, y: None
-
-
-class System:
+class StreamedEstimator:
     """A system of the library, row by row.
-
-    Parameters
-    ----------
-    model
-        Unfitted.
-    classes
-        Number of classes, 0 for regression.
 
     Examples
     --------
     >>> model = onkel.RBPClassifier(budget=2, gamma=1.0, random_state=0)
     >>> X, y = np.array([[0.0], [1.0], [0.0]]), np.array([1, 0, 1])
-    >>> System(model, classes=2).predict_then_learn(X, y).tolist()
+    >>> StreamedEstimator(model, classes=2).predict_then_learn(X, y).tolist()
     [0, 1, 1]
     """
 
     def __init__(self, model: Any, classes: int) -> None:
-        self.model = model
+        self.model = model  # unfitted
         self._classes = np.arange(classes) if classes else None
 
     def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
@@ -116,51 +66,6 @@ class System:
         return len(pickle.dumps(self.model))
 
 
-def variants(system: str, problem: Problem) -> dict[str, dict[str, Any]]:
-    """Names under which a system starts, and parameters that differ from its defaults.
-
-    Parameters
-    ----------
-    system
-        Name without the task.
-    problem
-        What it will learn.
-
-    Examples
-    --------
-    >>> variants("BOGD", Problem(rows=1000, features=2, classes=2))
-    {'BOGD': {'sampling': 'uniform'}, 'BOGD++': {'sampling': 'weighted'}}
-    """
-    # alpha = 1/(n C) with the C = 1 of a support vector machine
-    alpha = {"alpha": 1 / problem.rows}
-    # The first steps of 1/(alpha t) would be n long. Mistakes do not mind the scale of
-    # a score; squared errors do, so in regression steps begin at 1.
-    pegasos = alpha | ({"t0": float(problem.rows)} if problem.is_regression else {})
-    # the paper's choice, which fit would make by itself; a stream has to be told
-    fading = {"maintenance_rate": 0.6 * problem.rows}
-    table: dict[str, dict[str, dict[str, Any]]] = {
-        "BOGD": {
-            "BOGD": {"sampling": "uniform"},
-            "BOGD++": {"sampling": "weighted"},
-        },
-        "AVM": {"AVM": pegasos},
-        "BSGD": {"BSGD": pegasos},
-        "BPA": {
-            "BPA-S": {"variant": "s"},
-            "BPA-NN": {"variant": "nn"},
-            "BPA-P": {"variant": "p"},
-        },
-        "Projectron": {"Projectron": {}}
-        | ({} if problem.is_regression else {"Projectron++": {"aggressive": True}}),
-        "DualSGD": {"DualSGD": pegasos},
-        # the step of the other systems with a constant rate; the theory's is tiny
-        "DualSVRG": {"DualSVRG": alpha | {"eta0": 0.5}},
-        "KernelSGD": {"KernelSGD": pegasos},
-        "NBSGD": {"NBSGD": pegasos | fading},
-    }
-    return table.get(system, {system: {}})
-
-
 def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
     """Parameters that are the same for all, of those that a system knows."""
     known = set(known)
@@ -178,14 +83,14 @@ def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
     return {name: value for name, value in shared.items() if name in known}
 
 
-def _entry(name: str, model: Any, classes: int) -> Entry:
+def _entrant(name: str, model: Any, classes: int) -> Entrant:
     parameters = model.get_params()
     centres = parameters.get("budget", parameters.get("max_core"))
     features = parameters.get("n_components")
     budget = (centres or 0) + (features or 0) or None
 
-    def make(seed: int) -> System:
-        return System(clone(model).set_params(random_state=seed), classes)
+    def make(seed: int) -> StreamedEstimator:
+        return StreamedEstimator(clone(model).set_params(random_state=seed), classes)
 
     def warm_up(X: Any, y: np.ndarray) -> None:
         small = {
@@ -194,58 +99,40 @@ def _entry(name: str, model: Any, classes: int) -> Entry:
             if key in ("budget", "max_core", "merge_size") and value is not None
         }
         fresh = clone(model).set_params(random_state=0, **small)
-        System(fresh, classes).predict_then_learn(X, y)
+        StreamedEstimator(fresh, classes).predict_then_learn(X, y)
 
     text = " ".join(repr(model).split())
     # Who fits itself anew as it goes takes as long as all others together.
     fits_anew = "time_limit" in parameters
-    return Entry(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
+    return Entrant(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
 
 
-class Field(NamedTuple):
-    """Who starts, and who does not and why."""
-
-    entries: list[Entry]
-    left_out: dict[str, str]  # reason by name
-
-
-def library(problem: Problem, budget: int, gamma: float) -> Field:
+def library(problem: Problem, budget: int, gamma: float) -> StartList:
     """Enter every system of the library that can learn the problem from a stream.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    budget
-        Centres and features that a system may have.
-    gamma
-        Of the kernel exp(-gamma |x - x'|^2) of all systems.
 
     Examples
     --------
-    >>> field = library(Problem(50_000, 10, classes=2), budget=100, gamma=1.0)
-    >>> [entry.name for entry in field.entries][:4]
+    >>> starting = library(Problem(50_000, 10, classes=2), budget=100, gamma=1.0)
+    >>> [entrant.name for entrant in starting.entrants][:4]
     ['AVM', 'BOGD', 'BOGD++', 'BPA-S']
-    >>> field.left_out["LLSVM"]
+    >>> starting.left_out["LLSVM"]
     'has no partial_fit: it needs all rows at once'
     """
-    task = "Regressor" if problem.is_regression else "Classifier"
-    entries, left_out = [], {}
-    for public in onkel.__all__:
-        if not public.endswith(task):
-            continue
-        system, name = getattr(onkel, public), public.removesuffix(task)
+    entrants, left_out = [], {}
+    for public, system in systems(problem.task).items():
+        name = public.removesuffix(problem.task)
         if not hasattr(system, "partial_fit"):
             left_out[name] = "has no partial_fit: it needs all rows at once"
             continue
         common = _shared(inspect.signature(system).parameters, budget, gamma)
-        for start, own in variants(name, problem).items():
-            entry = _entry(start, system(**common | own), problem.classes)
-            if entry.budget is None and problem.rows > UNBUDGETED_ROWS:
+        common |= system._suited(problem.rows, problem.is_regression)
+        for start, own in variants(system).items():
+            entrant = _entrant(start, system(**common | own), problem.classes)
+            if entrant.budget is None and problem.rows > UNBUDGETED_ROWS:
                 left_out[start] = (
                     "has no budget: its model and its cost per row grow with the rows, "
                     f"of which there are more than {UNBUDGETED_ROWS:,}"
                 )
             else:
-                entries.append(entry)
-    return Field(entries, left_out)
+                entrants.append(entrant)
+    return StartList(entrants, left_out)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from onkel.race.settings import RaceSettings
+
 # Of a data set that is loaded; the more rows, the less orders differ.
 PERMUTATIONS, OF_MANY, MANY_ROWS = 5, 3, 10_000
 # What fits is loaded once and permuted; the rest is read anew for each permutation.
@@ -99,48 +101,18 @@ def shuffled(
 class Orders:
     """The rows of a data set in several orders, a part in memory at a time.
 
-    Parameters
-    ----------
-    data
-        A data set (see `onkel.data`).
-    permutations
-        How many orders; None for the usual number: 5 of a data set that is loaded, 3
-        if it has more than 10,000 rows, 1 if its order means something or it is too
-        large to be loaded.
-    rows
-        Of a part.
-    seed
-        Of the permutations.
-    most_bytes
-        Memory up to which a data set is loaded; None for 512 MiB.
-    in_order
-        Whether the order of the rows means something; None for what the data set says.
-
-    Attributes
-    ----------
-    is_loaded : bool
-        Whether the data set is in memory.
-    permutations : int
-        How many orders there are.
-
     Examples
     --------
     >>> from onkel.race.streams import digits
-    >>> orders = Orders(digits(), permutations=2, rows=1000)
+    >>> orders = Orders(digits(), RaceSettings(permutations=2, batch_rows=1000))
     >>> [len(part.y) for part in orders.parts(0)]
     [1000, 797]
     """
 
-    def __init__(
-        self,
-        data: Any,
-        permutations: int | None = None,
-        rows: int = 8192,
-        seed: int = 0,
-        most_bytes: float | None = None,
-        in_order: bool | None = None,
-    ) -> None:
-        self._data, self._rows, self._seed = data, rows, seed
+    def __init__(self, data: Any, settings: RaceSettings) -> None:
+        rows, most_bytes = settings.batch_rows, settings.most_bytes
+        self._data, self._rows, self._seed = data, rows, settings.seed
+        in_order, permutations = settings.in_order, settings.permutations
         self.in_order = bool(data.in_order if in_order is None else in_order)
         first = next(iter(data.batches(rows)), None)
         if first is None or len(first.y) == 0:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel.race.bandwidth import Trial
+from onkel.race.bandwidth import TriedGamma
 from onkel.race.baselines import Baselines
-from onkel.race.contestants import Problem
+from onkel.race.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,15 @@ class Result:
         return self._mean(run.memory for run in self.runs)
 
 
+def ranked(results: Iterable[Result]) -> list[Result]:
+    """Sort results from the smallest error on, those without a place at the end."""
+    # who learnt nothing has no error to be sorted by
+    return sorted(
+        results,
+        key=lambda r: (not r.is_ranked, r.error != r.error, r.error, r.is_reference),
+    )
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a race went."""
@@ -105,7 +114,7 @@ class Outcome:
     order: str  # of the rows, in words
     in_order: bool  # whether the order of the rows means something
     gamma: float
-    trials: list[Trial]  # from which gamma was chosen, if it was
+    trials: list[TriedGamma]  # from which gamma was chosen, if it was
     marks: np.ndarray  # rows seen at the points of a curve
     results: list[Result]  # from the smallest error; at the end those that are unranked
     baselines: Baselines  # of the rows in the order of the first run

@@ -6,27 +6,24 @@ installed.
 
 import importlib.util
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from sklearn import config_context
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from onkel.race.contestants import Contestant, Entry, Field, Problem
-from onkel.race.orders import bytes_of
+from onkel.race.entrants import Contestant, Entrant, StartList
+from onkel.race.problem import Problem
+from onkel.race.trees import FIRST_FIT, KEPT_ROWS, Boosted, forest, tree
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"
 BOOSTED, TREE, FOREST = "LightGBM", "River HAT", "River ARF"
 # Rows that scikit-learn's models predict, then learn, at a time: row by row the calls
 # would cost far more than the models. More of them in a long race.
 PIECE, PIECE_OF_MANY, MANY_ROWS = 32, 256, 200_000
-FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted
-KEPT_ROWS, KEPT_BYTES = 50_000, 2**28  # the last rows that they are fitted on
 FOREST_ROWS = 10_000  # of the longest race of a forest
 MOST_FEATURES = 1000  # of River's trees, which look at each of them in turn
 INSTALL = 'pip install "onkel[rivals]"'
@@ -78,17 +75,7 @@ class Constant:
 
 
 class Linear:
-    """scikit-learn's linear SGD, a few rows at a time, on features if one wants.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    seed
-        Of the models.
-    sampler
-        Unfitted transformer of the rows; None for the rows themselves.
-    """
+    """scikit-learn's linear SGD, a few rows at a time, on features if one wants."""
 
     updates = None
 
@@ -127,208 +114,71 @@ class Linear:
         return len(pickle.dumps((self._model, self._sampler)))
 
 
-class Boosted:
-    """LightGBM, which cannot learn online: fitted anew when the rows have doubled.
+class Installable(NamedTuple):
+    """A reference of a package that need not be installed."""
 
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    seed
-        Of the trees.
-    """
+    name: str
+    package: str
+    model: str  # with its parameters, as one would write it down
+    make: Callable[[Problem, int], Contestant]  # with a seed
 
-    size = updates = None
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        import lightgbm
-
-        self._lightgbm = lightgbm
-        objective = {0: "regression", 2: "binary"}.get(problem.classes, "multiclass")
-        self._parameters: dict[str, Any] = {
-            "objective": objective,
-            "seed": seed,
-            "num_threads": 1,
-            "verbosity": -1,
-        }
-        if objective == "multiclass":
-            self._parameters["num_class"] = problem.classes
-        self._is_regression = problem.is_regression
-        self._model: Any = None
-        self._seen, self._next_fit = 0, FIRST_FIT
-        self._kept: deque[tuple[Any, np.ndarray]] = deque()
-
-    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Learn rows; return what the trees of the last fit predicted for them."""
-        if scipy.sparse.issparse(X):
-            X = scipy.sparse.csr_matrix(X)  # the only kind that it knows
-        predicted, start = np.zeros_like(y), 0
-        while start < len(y):
-            rows = slice(start, min(len(y), start + self._next_fit - self._seen))
-            if self._model is not None:
-                predicted[rows] = self._predict(X[rows])
-            self._keep(X[rows], y[rows])
-            self._seen += rows.stop - start
-            start = rows.stop
-            if self._seen == self._next_fit:
-                self._fit()
-                self._next_fit *= 2
-        return predicted
-
-    def _predict(self, X: Any) -> np.ndarray:
-        scores = np.asarray(self._model.predict(X))
-        if self._is_regression:
-            return scores
-        return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.5).astype(int)
-
-    def _keep(self, X: Any, y: np.ndarray) -> None:
-        self._kept.append((X, y))
-        rows = sum(len(y) for _, y in self._kept)
-        per_row = sum(bytes_of(X) for X, _ in self._kept) / rows
-        most = min(KEPT_ROWS, int(KEPT_BYTES / max(per_row, 1)))
-        while rows > most:
-            X, y = self._kept.popleft()
-            spare = rows - most
-            if spare < len(y):
-                self._kept.appendleft((X[spare:].copy(), y[spare:]))
-            rows -= min(spare, len(y))
-
-    def _fit(self) -> None:
-        stack = scipy.sparse.vstack if scipy.sparse.issparse(self._kept[0][0]) else None
-        X = (stack or np.vstack)([X for X, _ in self._kept])
-        y = np.concatenate([y for _, y in self._kept])
-        rows = self._lightgbm.Dataset(X, y, params=self._parameters)
-        self._model = self._lightgbm.train(self._parameters, rows)
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the trees, and of the rows that are kept for the next fit."""
-        rows = sum(bytes_of(X) + y.nbytes for X, y in self._kept)
-        return rows + len(pickle.dumps(self._model))
+    def why_not(self, problem: Problem) -> str | None:
+        """Why it does not start, if it does not."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"is not installed: {INSTALL}"
+        if self.package == "river" and problem.features > MOST_FEATURES:
+            return f"would take too long with over {MOST_FEATURES} features"
+        if self.name == FOREST and problem.rows > FOREST_ROWS:
+            return (
+                "takes a millisecond or two per row, and there are more than "
+                f"{FOREST_ROWS:,} rows"
+            )
+        return None
 
 
-def _named(X: Any) -> Iterator[dict[int, float]]:
-    """Rows as River takes them."""
-    if scipy.sparse.issparse(X):
-        X = X.toarray()
-    for row in X.tolist():
-        yield dict(enumerate(row))
-
-
-class Trees:
-    """A model of River, row by row."""
-
-    size = updates = None
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
-        """Learn rows; return what was predicted for each before its own update."""
-        predicted = np.zeros_like(y)
-        for i, (row, label) in enumerate(zip(_named(X), y.tolist(), strict=True)):
-            # None from a classifier that has seen nothing
-            predicted[i] = self._model.predict_one(row) or 0
-            self._model.learn_one(row, label)
-        return predicted
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the trees."""
-        return len(pickle.dumps(self._model))
-
-
-def _tree(problem: Problem, seed: int) -> Trees:
-    from river import tree
-
-    if problem.is_regression:
-        return Trees(tree.HoeffdingAdaptiveTreeRegressor(seed=seed))
-    return Trees(tree.HoeffdingAdaptiveTreeClassifier(seed=seed))
-
-
-def _forest(problem: Problem, seed: int) -> Trees:
-    from river import forest
-
-    if problem.is_regression:
-        return Trees(forest.ARFRegressor(seed=seed))
-    return Trees(forest.ARFClassifier(seed=seed))
-
-
-def references(problem: Problem, budget: int, gamma: float) -> Field:
-    """Enter the references that can run here.
-
-    Parameters
-    ----------
-    problem
-        What is raced on.
-    budget
-        Number of random features.
-    gamma
-        Of the kernel that these stand for.
-
-    Examples
-    --------
-    >>> field = references(Problem(1000, 10, classes=2), budget=100, gamma=1.0)
-    >>> [entry.name for entry in field.entries][:3]
-    ['constant', 'linear SGD', 'RBFSampler + SGD']
-    """
+def _always_there(problem: Problem, budget: int, gamma: float) -> list[Entrant]:
+    """Return those that need nothing but scikit-learn."""
     piece = f"in batches of {piece_for(problem.rows)} rows"
     said = "running mean" if problem.is_regression else "most frequent label so far"
-    task = "Regressor" if problem.is_regression else "Classifier"
+    linear = f"SGD{problem.task}() {piece}"
     sampler = f"RBFSampler(gamma={gamma:.4g}, n_components={budget})"
 
     def sampled(seed: int) -> Contestant:
         made = RBFSampler(gamma=gamma, n_components=budget, random_state=seed)
         return Linear(problem, seed, made)
 
-    entries = [
-        Entry(CONSTANT, said, lambda seed: Constant(problem), is_reference=True),
-        Entry(
-            LINEAR,
-            f"SGD{task}() {piece}",
-            partial(Linear, problem),
-            is_reference=True,
-        ),
-        Entry(
-            SAMPLED,
-            f"{sampler}, SGD{task}() {piece}",
-            sampled,
-            budget=budget,
-            is_reference=True,
-        ),
+    entrant = partial(Entrant, is_reference=True)
+    return [
+        entrant(CONSTANT, said, lambda seed: Constant(problem)),
+        entrant(LINEAR, linear, partial(Linear, problem)),
+        entrant(SAMPLED, f"{sampler}, {linear}", sampled, budget=budget),
     ]
-    left_out = {}
-    optional: list[tuple[str, str, str, Callable[[int], Contestant]]] = [
-        (
-            BOOSTED,
-            "lightgbm",
-            f"100 trees, fitted anew on the last {KEPT_ROWS:,} rows whenever the rows "
-            f"have doubled, first after {FIRST_FIT}",
-            partial(Boosted, problem),
-        ),
-        (
-            TREE,
-            "river",
-            f"tree.HoeffdingAdaptiveTree{task}()",
-            partial(_tree, problem),
-        ),
-        (
-            FOREST,
-            "river",
-            f"forest.ARF{task}(), ten trees",
-            partial(_forest, problem),
-        ),
-    ]
-    for name, package, model, make in optional:
-        if importlib.util.find_spec(package) is None:
-            left_out[name] = f"is not installed: {INSTALL}"
-        elif package == "river" and problem.features > MOST_FEATURES:
-            left_out[name] = f"would take too long with over {MOST_FEATURES} features"
-        elif name == FOREST and problem.rows > FOREST_ROWS:
-            left_out[name] = (
-                "takes a millisecond or two per row, and there are more than "
-                f"{FOREST_ROWS:,} rows"
-            )
+
+
+def references(problem: Problem, budget: int, gamma: float) -> StartList:
+    """Enter the references that can run here; random features are a budget of them.
+
+    Examples
+    --------
+    >>> starting = references(Problem(1000, 10, classes=2), budget=100, gamma=1.0)
+    >>> [entrant.name for entrant in starting.entrants][:3]
+    ['constant', 'linear SGD', 'RBFSampler + SGD']
+    """
+    fitted_anew = (
+        f"100 trees, fitted anew on the last {KEPT_ROWS:,} rows whenever the rows "
+        f"have doubled, first after {FIRST_FIT}"
+    )
+    hoeffding = f"tree.HoeffdingAdaptiveTree{problem.task}()"
+    adaptive = f"forest.ARF{problem.task}(), ten trees"
+    entrants, left_out = _always_there(problem, budget, gamma), {}
+    for one in (
+        Installable(BOOSTED, "lightgbm", fitted_anew, Boosted),
+        Installable(TREE, "river", hoeffding, tree),
+        Installable(FOREST, "river", adaptive, forest),
+    ):
+        if (reason := one.why_not(problem)) is not None:
+            left_out[one.name] = reason
         else:
-            entries.append(Entry(name, model, make, is_reference=True))
-    return Field(entries, left_out)
+            make = partial(one.make, problem)
+            entrants.append(Entrant(one.name, one.model, make, is_reference=True))
+    return StartList(entrants, left_out)

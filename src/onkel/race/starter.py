@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel.race import bandwidth
-from onkel.race.contestants import Entry, Problem
+from onkel.race.entrants import Entrant
 from onkel.race.outcome import Run
+from onkel.race.problem import Problem
 
 ROWS = 8192  # after which a look is taken at the clock
 
@@ -49,12 +49,12 @@ class Starter:
     """One contestant in one run: its work, its clock and its errors."""
 
     def __init__(
-        self, entry: Entry, problem: Problem, marks: np.ndarray, seed: int
+        self, entrant: Entrant, problem: Problem, marks: np.ndarray, seed: int
     ) -> None:
         self._problem = problem
         self._track, self._seconds = Track(marks), 0.0
-        self._contestant = entry.make(seed)
-        self.name = entry.name
+        self._contestant = entrant.make(seed)
+        self.name = entrant.name
         self.stopped: str | None = None
 
     def take(self, X: Any, y: np.ndarray, most_seconds: float) -> np.ndarray:
@@ -77,7 +77,7 @@ class Starter:
             self.stopped = self._reason(str(fault))
             return y[:0]
         self._seconds += time.thread_time() - start
-        errors = bandwidth.errors(said, y, self._problem)
+        errors = self._problem.errors(said, y)
         if not np.isfinite(errors).all():
             row = int(np.flatnonzero(~np.isfinite(errors))[0])
             self.stopped = f"overflowed at row {self._track.rows + row:,}"

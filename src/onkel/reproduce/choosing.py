@@ -10,7 +10,6 @@ included, on which steps of length 1/(alpha t) are violent. So for regression th
 is the progressive one of the 80 %, for all models.
 """
 
-import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from sklearn.model_selection import KFold
 
 import onkel
 from onkel.reproduce.online_data import OnlineData
+from onkel.tune.grid_search import Tried, best, grid_search
 
 HELD_OUT, SPLITS = 0.2, 3
 # Rows that the linear model predicts, then learns, at a time: row by row the calls
@@ -38,13 +38,6 @@ class Split(NamedTuple):
 
     learnt: np.ndarray
     tested: np.ndarray
-
-
-class Choice(NamedTuple):
-    """Parameters, and their mean error."""
-
-    parameters: dict[str, Any]
-    error: float
 
 
 def error_of(work: OnlineData, predicted: np.ndarray, y: np.ndarray) -> float:
@@ -121,7 +114,7 @@ def choose(
     grid: Mapping[str, Sequence[Any]],
     progressive_error: Callable[[OnlineData, Any, np.ndarray], float],
     splits: Sequence[Split] | None = None,
-) -> Choice:
+) -> Tried:
     """Try all combinations of a grid, and return the best.
 
     Parameters
@@ -140,24 +133,13 @@ def choose(
     splits = halves(work) if splits is None else splits
 
     def error(model: Any, split: Split) -> float:
-        try:
-            if work.is_regression or not len(split.tested):
-                return progressive_error(work, model, split.learnt)
-            model.fit(work.X[split.learnt], work.y[split.learnt])
-        except ValueError as failure:
-            if "overflow" in str(failure):
-                return np.inf  # steps too long for numbers: certainly not the best
-            raise
+        if work.is_regression or not len(split.tested):
+            return progressive_error(work, model, split.learnt)
+        model.fit(work.X[split.learnt], work.y[split.learnt])
         X, y = work.X[split.tested], work.y[split.tested]
         return error_of(work, model.predict(X), y)
 
-    best = Choice({}, np.inf)
-    for values in itertools.product(*grid.values()):
-        parameters = dict(zip(grid, values, strict=True))
-        mean = float(np.mean([error(make(**parameters), s) for s in splits]))
-        if mean < best.error:
-            best = Choice(parameters, mean)
-    return best
+    return best(grid_search(grid, make, splits, error))
 
 
 def linear(work: OnlineData, loss: str, **parameters: Any) -> Any:

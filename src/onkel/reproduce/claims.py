@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onkel.race.tables import markdown
+from onkel.measuring.markdown import markdown
 from onkel.reproduce import own_judges
 from onkel.reproduce.comparators import (
     UNTESTABLE,

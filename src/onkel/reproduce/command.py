@@ -211,8 +211,8 @@ def reproduce(
 def _run(table: Table, request: Request, announce: Callable[[str], None]) -> None:
     """Run the cells of a table that are asked for and not known, and keep them."""
     wanted = request.permutations or table.permutations
-    path = store.file_of(table.target, request.output)
-    content = store.read(path)
+    file = store.file_of(table.target, request.output)
+    content = file.read()
     known = store.everything(request.output)
     waiting = []
     for cell in _picked(table, request.datasets, request.systems):
@@ -225,9 +225,9 @@ def _run(table: Table, request: Request, announce: Callable[[str], None]) -> Non
         else:
             waiting.append(cell)
     content["about"] = _about(table, request)
-    store.write(path, content)
+    file.write(content)
     done = _outcomes(table, waiting, wanted, request.cell_seconds, request.jobs)
     for count, (cell, outcome) in enumerate(done, start=1):
         announce(f"{table.target}: {cell.key} ({count} of {len(waiting)})")
         content["cells"][cell.key] = outcome
-        store.write(path, content)
+        file.write(content)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.reproduce.store import Outcome, file_of, read
+from onkel.reproduce.store import Outcome, file_of
 from onkel.reproduce.summary import unrest
 
 PERCENT = 100.0
@@ -30,7 +30,7 @@ class Evidence:
     def cells(self, target: str) -> dict[tuple[str, ...], Outcome]:
         """Return the outcomes of cells that were run, by data set, system and size."""
         if target not in self._targets:
-            found = read(file_of(target, self.folder))["cells"]
+            found = file_of(target, self.folder).records
             self._targets[target] = {
                 tuple(key.split("/")): outcome
                 for key, outcome in found.items()

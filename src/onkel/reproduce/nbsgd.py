@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Picture
 from sklearn.preprocessing import scale
 
 from onkel.data.catalogue import load
-from onkel.race.tables import power
+from onkel.measuring.markdown import power
 from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from onkel.race.tables import markdown, power
+from onkel.measuring.markdown import markdown, power
 from onkel.reproduce import published, store
 from onkel.reproduce.agreement import NOT_RUN, OURS_ONLY, agreement
 from onkel.reproduce.protocol import LINEAR, Cell, Figure, Table, title
@@ -233,7 +233,7 @@ def write(paper: str, tables: Sequence[Table], folder: Path) -> Path:
     folder
         With the outcomes; the page and its pictures go there, too.
     """
-    contents = {t.target: store.read(store.file_of(t.target, folder)) for t in tables}
+    contents = {t.target: store.file_of(t.target, folder).read() for t in tables}
     run = [table for table in tables if "about" in contents[table.target]]
     lines = [f"# {title(paper)}", "", *EXPLANATION.splitlines(), ""]
     shared = [one for one in tables[0].readings if all(one in t.readings for t in run)]

@@ -16,7 +16,6 @@ import numpy as np
 import onkel
 from onkel.reproduce.choosing import (
     LINEAR_PERMUTATIONS,
-    Choice,
     choose,
     constant_error,
     error_of,
@@ -29,6 +28,7 @@ from onkel.reproduce.choosing import (
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
 from onkel.reproduce.store import Outcome, fingerprint
+from onkel.tune.grid_search import Tried
 
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts
@@ -90,10 +90,10 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
     return Pass(model.n_mistakes_ / len(y), spent)
 
 
-def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
+def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Tried:
     """Choose the parameters of a setup by the table's protocol."""
     if not setup.grid:
-        return Choice({}, float("nan"))
+        return Tried({}, float("nan"), 0.0)
     split = {"held-out": halves, "folds": folds, "passes": passes}[table.search.kind]
     splits = split(work, setup.search_rows, table.search.splits)
     progressive_error = (

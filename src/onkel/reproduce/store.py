@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from onkel.measuring.records import RecordFile
 from onkel.reproduce.protocol import Cell, Table
 
 Outcome = dict[str, Any]
@@ -17,9 +18,9 @@ Outcome = dict[str, Any]
 Results = dict[tuple[str, str], Outcome]
 
 
-def file_of(target: str, folder: Path) -> Path:
+def file_of(target: str, folder: Path) -> RecordFile:
     """Return where the outcomes of a target are kept."""
-    return folder / f"{target.replace('/', '_')}.json"
+    return RecordFile(folder / f"{target.replace('/', '_')}.json")
 
 
 def fingerprint(table: Table, cell: Cell) -> str:
@@ -45,27 +46,11 @@ def fingerprint(table: Table, cell: Cell) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Return a file of outcomes: what was run, and its cells."""
-    if not path.exists():
-        return {"cells": {}}
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
-
-
-def write(path: Path, content: dict[str, Any]) -> None:
-    """Write a file of outcomes, so that an interruption leaves the old or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".json.new")
-    fresh.write_text(json.dumps(content, indent=1) + "\n")
-    fresh.replace(path)
-
-
 def everything(folder: Path) -> dict[str, Outcome]:
     """Return all outcomes of a folder by fingerprint."""
     found: dict[str, Outcome] = {}
     for path in sorted(folder.glob("*_*.json")):
-        for outcome in read(path)["cells"].values():
+        for outcome in RecordFile(path).records.values():
             mark = outcome.get("fingerprint", "")
             # Several targets may have run the same cell: the most orders count.
             if mark and _orders(outcome) >= _orders(found.get(mark, {})):
@@ -80,7 +65,7 @@ def _orders(outcome: Outcome) -> int:
 def known(path: Path) -> Results:
     """Return the outcomes of a table by data set and algorithm."""
     found: Results = {}
-    for key, outcome in read(path)["cells"].items():
+    for key, outcome in RecordFile(path).records.items():
         data, algorithm = key.split("/")[:2]
         if "parameters" in outcome:
             found[data, algorithm] = outcome

@@ -1,4 +1,4 @@
-"""Numbers laid out in Markdown."""
+"""Markdown: numbers and tables of the pages that studies and papers write."""
 
 import math
 import re

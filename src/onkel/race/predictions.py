@@ -1,5 +1,6 @@
-"""Ledger: predictions on disk as they are made, in bounded memory."""
+"""Predictions on disk as they are made, in bounded memory."""
 
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -8,23 +9,27 @@ import numpy as np
 from numpy.lib import format as npy
 
 
-class Ledger:
-    """A npy file that grows: rows are appended, their number is put in at the end.
+def slug(name: str) -> str:
+    """Return a name for files.
 
-    Parameters
-    ----------
-    path
-        Of the file; its folder is made.
-    dtype
-        Of the rows.
+    Examples
+    --------
+    >>> slug("linear SGD"), slug("BOGD++")
+    ('linear-SGD', 'BOGD++')
+    """
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "data"
+
+
+class PredictionFile:
+    """A npy file that grows: rows are appended, their number is put in at the end.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "y.npy"
-    >>> with Ledger(path, np.dtype(int)) as ledger:
-    ...     ledger.append(np.array([3, 1]))
-    ...     ledger.append(np.array([4]))
+    >>> with PredictionFile(path, np.dtype(int)) as file:
+    ...     file.append(np.array([3, 1]))
+    ...     file.append(np.array([4]))
     >>> np.load(path).tolist()
     [3, 1, 4]
     """

@@ -1,0 +1,1 @@
+"""What all measurements need: their records, the machine, its memory, their tables."""

@@ -1,0 +1,74 @@
+"""Grid search: every combination of values is tried, and what errs least is taken."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Grid = Mapping[str, Sequence[Any]]  # values to try, by parameter
+
+
+class Tried(NamedTuple):
+    """Parameters, and their error over the splits of some rows."""
+
+    parameters: dict[str, Any]
+    error: float  # mean; infinite if it overflowed
+    spread: float  # standard deviation; 0 of a single split
+
+
+def tried(
+    parameters: dict[str, Any],
+    make: Callable[..., Any],
+    splits: Iterable[Any],
+    error_on: Callable[[Any, Any], float],
+) -> Tried:
+    """Try one combination of parameters.
+
+    Parameters
+    ----------
+    parameters
+        To be tried.
+    make
+        Makes an unfitted model of them.
+    splits
+        Parts of the rows, in whatever way `error_on` understands them.
+    error_on
+        Error of an unfitted model on a split.
+    """
+    errors = []
+    for split in splits:
+        try:
+            errors.append(error_on(make(**parameters), split))
+        except ValueError as failure:
+            if "overflow" not in str(failure):
+                raise
+            # Steps too long for numbers: never the best.
+            return Tried(parameters, math.inf, 0.0)
+    spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
+    return Tried(parameters, float(np.mean(errors)), spread)
+
+
+def grid_search(
+    grid: Grid,
+    make: Callable[..., Any],
+    splits: Sequence[Any],
+    error_on: Callable[[Any, Any], float],
+) -> Iterator[Tried]:
+    """Try all combinations of a grid, in its order; parameters as `tried`.
+
+    Examples
+    --------
+    >>> def error(model, split):
+    ...     return (model["x"] - 3) ** 2
+    >>> best(grid_search({"x": (1, 3, 4)}, dict, [0, 1], error))
+    Tried(parameters={'x': 3}, error=0.0, spread=0.0)
+    """
+    for values in itertools.product(*grid.values()):
+        yield tried(dict(zip(grid, values, strict=True)), make, splits, error_on)
+
+
+def best(found: Iterable[Tried]) -> Tried:
+    """Return what errs least, the first of several; what has no error comes last."""
+    return min(found, key=lambda one: math.inf if math.isnan(one.error) else one.error)
