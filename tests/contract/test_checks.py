@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import onkel
 from onkel import checks
 from onkel.estimators._registry import systems, variants
 
@@ -23,3 +24,27 @@ CASES = [
 @pytest.mark.parametrize("estimator, check", CASES)
 def test_a_system_keeps_its_promises(estimator: Any, check: checks.Check) -> None:
     check(estimator)
+
+
+def test_every_system_of_the_library_is_exported() -> None:
+    public = {name for name in onkel.__all__ if hasattr(getattr(onkel, name), "fit")}
+    ours = {name for name, cls in systems().items() if hasattr(onkel, name)}
+    assert public == ours
+
+
+class Restless(onkel.RBPClassifier):
+    """It is another model whenever it has answered."""
+
+    def decision_function(self, X: Any) -> Any:
+        self._learner.counters.t += 1
+        return super().decision_function(X)
+
+
+def test_a_broken_promise_is_found() -> None:
+    with pytest.raises(AssertionError, match="predicting has changed"):
+        checks.check_predicting_changes_nothing(checks.small(Restless()))
+
+
+def test_parameters_that_were_chosen_stay() -> None:
+    made = checks.small(onkel.RBPClassifier(budget=77))
+    assert (made.budget, made.gamma) == (77, 0.5)

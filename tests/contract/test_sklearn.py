@@ -4,16 +4,13 @@ import inspect
 from typing import Any
 
 import pytest
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
+from onkel.estimators._registry import systems
 
-ESTIMATORS = [
-    value
-    for value in vars(onkel).values()
-    if inspect.isclass(value) and issubclass(value, BaseEstimator)
-]
+ESTIMATORS = systems().values()
 
 ONE_PASS = (
     "a learner that takes rows one after another does not treat a row of weight 2 like "

@@ -43,7 +43,7 @@ class Recipe(NamedTuple):
 
 
 def is_finite(state: Any, outputs: int) -> bool:
-    """Whether ledgers, and what is shaped like coefficients, hold finite numbers."""
+    """Whether counters, and what is shaped like coefficients, hold finite numbers."""
     for array in state:
         if not isinstance(array, np.ndarray):
             continue
