@@ -23,8 +23,9 @@ from onkel.budget.linear import Linear
 from onkel.compiled.functions import jit
 from onkel.compiled.trigonometry import FURTHEST_DOUBLE, FURTHEST_SINGLE, circle
 from onkel.engine import svrg
-from onkel.engine.learner import CHUNK, TILE
+from onkel.engine.fitted_expansion import TILE
 from onkel.engine.mapper import Mapper
+from onkel.engine.threads import CHUNK
 from onkel.features import fourier, nystrom
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width

@@ -16,10 +16,11 @@ from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.compiled.draws import draws_of
 from onkel.engine import dual, evaluation, online, passes, svrg, threads  # noqa: F401
 from onkel.engine.evaluation import Workspace, gram_of, norms_of
+from onkel.engine.fitted_expansion import TILE, FittedExpansion
 from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import cache_of, slots_for, table_of
 from onkel.engine.switch import Switched, after_landmarks
-from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.engine.threads import CHUNK, Team, blas_in_one_thread
 from onkel.features.absent import Absent
 from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
@@ -27,15 +28,11 @@ from onkel.model.averages import Mean, Whole, Window, has_room
 from onkel.model.center_cache import Gram
 from onkel.model.expansion import allocate, facing, relabelled, resized
 from onkel.model.inverse import Inverse, repair
-from onkel.model.rows import Centers, Rows, beside, order_for, part, rows_of
+from onkel.model.rows import Rows, order_for, part, rows_of
 from onkel.problem import kernels
 from onkel.problem.rates import base
 
-# Imported above for their walks, which register themselves: dual, online, svrg.
-# Rows handed to compiled code at a time; larger blocks would not be faster.
-CHUNK = 16384
-# Rows scored at a time: enough for the matrix product, few enough for the cache.
-TILE = 128
+# dual, online and svrg are imported for their walks, which register themselves.
 SMALLEST_CAPACITY = 64
 # Kernel values of a block that the second-level cache can hold.
 CACHED_VALUES = 64 * 1024
@@ -124,13 +121,24 @@ class Learner:
         slots = width(self.model.mapping) + largest_size(self.budget)
         return int(min(slots, UNLIMITED))
 
+    def answer(self) -> FittedExpansion:
+        """Return what predicts now; it is valid until the learner learns."""
+        model, coef = self.model, self._answer
+        points, norms, mapping = model.points, model.norms, model.mapping
+        if isinstance(mapping, Nystrom):
+            # As an expansion over the landmarks, which needs no features.
+            coef = (coef @ mapping.matrix.T).astype(self.dtype)
+            mapping = Absent()
+        if isinstance(model.average, Whole):
+            size, gone = self.counters.count, model.average.counters[0].retired
+            points = np.concatenate([points[:size], model.average.points[:gone]])
+            norms = np.concatenate([norms[:size], model.average.norms[:gone]])
+        return FittedExpansion(self.plan.kernel, mapping, points, norms, coef)
+
     @property
     def coef(self) -> np.ndarray:
         """True coefficients of the answer's centres, shape (outputs, its size)."""
-        coef, mapping = self._answer, self.model.mapping
-        if isinstance(mapping, Nystrom):
-            return (coef @ mapping.matrix.T).astype(self.dtype)
-        return coef[:, width(mapping) :]
+        return self.answer().center_coef
 
     @property
     def weights(self) -> np.ndarray:
@@ -158,20 +166,12 @@ class Learner:
     @property
     def points(self) -> np.ndarray:
         """Centres of the answer, shape (its size, features)."""
-        mapping = self.model.mapping
-        first = 0 if isinstance(mapping, Nystrom) else width(mapping)
-        return self._centers("C")[0][first : first + self.size].copy()
+        return self.answer().centers
 
     @property
     def size(self) -> int:
         """Number of centres of the answer."""
-        average, mapping = self.model.average, self.model.mapping
-        if isinstance(mapping, Nystrom):
-            return len(mapping.matrix)
-        count = int(self.counters.count) - width(mapping)
-        if isinstance(average, Whole):
-            return count + int(average.counters[0].retired)
-        return count
+        return self.answer().size
 
     def fork(self) -> "Learner":
         """Return a twin to learn on, which leaves this one as it is.
@@ -272,39 +272,8 @@ class Learner:
 
         With `coef`, the scores under other coefficients than the model's.
         """
-        out = np.zeros((X.shape[0], len(self.model.coef)), self.dtype)
-        mapping = self.model.mapping
-        if isinstance(mapping, Nystrom):
-            # As an expansion over the landmarks, which needs no features.
-            mapping, coef = Absent(), self.coef if coef is None else coef
-        elif coef is None:
-            coef = self._answer
-        if coef.shape[1] == 0 or len(out) == 0:
-            return out
-        points, norms = self._centers(order_for(X))
-        with blas_in_one_thread, ExitStack() as stack:
-            team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
-            for first in range(0, len(out), n_jobs * CHUNK):
-                stop = min(first + n_jobs * CHUNK, len(out))
-                rows = rows_of(X[first:stop], self.dtype)
-                centers = Centers(beside(rows, points), norms, coef.shape[1])
-
-                def task(
-                    share: tuple[int, int],
-                    rows: Rows = rows,
-                    centers: Centers = centers,
-                    first: int = first,
-                ) -> None:
-                    evaluation.score(
-                        *(mapping, self.plan.kernel, rows, share),
-                        *(centers, coef, TILE, out[first:]),
-                    )
-
-                if team is None:
-                    task((0, stop - first))
-                else:
-                    team.share(stop - first, task)
-        return out
+        answer = self.answer()
+        return (answer if coef is None else answer._replace(coef=coef)).score(X, n_jobs)
 
     def _worth_threads(self) -> bool:
         """Whether a row's kernel values cost enough to share them out."""
@@ -417,16 +386,6 @@ class Learner:
         """Let the centres lie as they must beside rows to learn."""
         points = np.asarray(self.model.points, order=order)
         self.model = self.model._replace(points=points)
-
-    def _centers(self, order: Literal["C", "F"]) -> tuple[np.ndarray, np.ndarray]:
-        """Centres of the answer, and perhaps free slots after them; their norms."""
-        size, average = self.counters.count, self.model.average
-        points, norms = self.model.points, self.model.norms
-        if isinstance(average, Whole):
-            gone = average.counters[0].retired
-            points = np.concatenate([points[:size], average.points[:gone]])
-            norms = np.concatenate([norms[:size], average.norms[:gone]])
-        return np.asarray(points, order=order), norms
 
 
 def _copied(state: Any) -> Any:

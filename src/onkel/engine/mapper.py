@@ -1,14 +1,13 @@
 """Mapper: the features of many rows at once, for those who want them as they are."""
 
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from onkel.compiled.functions import jit
 from onkel.engine.evaluation import norms_of
-from onkel.engine.learner import CHUNK, TILE
-from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.engine.fitted_expansion import TILE
+from onkel.engine.threads import over_rows
 from onkel.features.dispatch import express, room, width
 from onkel.model.rows import (
     Centers,
@@ -17,7 +16,6 @@ from onkel.model.rows import (
     measure,
     order_for,
     part,
-    rows_of,
 )
 from onkel.problem.kernels import Kernel
 
@@ -61,26 +59,10 @@ class Mapper:
         wide = width(self.mapping)
         out = np.zeros((X.shape[0], wide), self.points.dtype)
         points = np.asarray(self.points, order=order_for(X))
-        with blas_in_one_thread, ExitStack() as stack:
-            team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
-            for first in range(0, len(out), n_jobs * CHUNK):
-                part = X[first : first + n_jobs * CHUNK]
-                rows = rows_of(part, self.points.dtype)
-                centers = Centers(beside(rows, points), self.norms, wide)
 
-                def task(
-                    share: tuple[int, int],
-                    rows: Any = rows,
-                    centers: Centers = centers,
-                    first: int = first,
-                ) -> None:
-                    _express(
-                        *(self.mapping, self.kernel, rows, share),
-                        *(centers, out[first:]),
-                    )
+        def task(rows: Rows, share: tuple[int, int], first: int) -> None:
+            centers = Centers(beside(rows, points), self.norms, wide)
+            _express(self.mapping, self.kernel, rows, share, centers, out[first:])
 
-                if team is None:
-                    task((0, part.shape[0]))
-                else:
-                    team.share(part.shape[0], task)
+        over_rows(X, self.points.dtype, n_jobs, task)
         return out

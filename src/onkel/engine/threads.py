@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,10 @@ from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
 from onkel.model.expansion import Model
+from onkel.model.rows import Rows, rows_of
 
+# Rows handed to compiled code at a time; larger blocks would not be faster.
+CHUNK = 16384
 # Kernel values times features of a row below which a second thread costs more than it
 # saves: waking it takes longer than half a block.
 WORTHWHILE = 200_000
@@ -149,3 +153,40 @@ class Team:
             if done < last or model.counters[0].halted:
                 return done
         return done
+
+
+def over_rows(
+    X: Any,
+    dtype: Any,
+    n_jobs: int,
+    task: Callable[[Rows, tuple[int, int], int], None],
+) -> None:
+    """Do something with all rows, some thousand at a time, in several threads.
+
+    Parameters
+    ----------
+    X
+        The rows, dense or sparse.
+    dtype
+        In which compiled code is to have them.
+    n_jobs
+        Threads.
+    task
+        Gets rows, a share (start, stop) of them, and the number of the first in X.
+    """
+    count = X.shape[0]
+    with blas_in_one_thread, ExitStack() as stack:
+        team = stack.enter_context(Team(n_jobs)) if n_jobs > 1 else None
+        for first in range(0, count, n_jobs * CHUNK):
+            stop = min(first + n_jobs * CHUNK, count)
+            chunk = rows_of(X[first:stop], dtype)
+
+            def shared(
+                share: tuple[int, int], rows: Rows = chunk, first: int = first
+            ) -> None:
+                task(rows, share, first)
+
+            if team is None:
+                shared((0, stop - first))
+            else:
+                team.share(stop - first, shared)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.engine.learner import CHUNK, Learner, ScoreOverflowError, Shape
+from onkel.engine.learner import Learner, ScoreOverflowError, Shape
 from onkel.engine.plan import Plan
-from onkel.engine.threads import Team
+from onkel.engine.threads import CHUNK, Team
 from onkel.estimators._checks import CheckedEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import CallbackSupportMixin, Progress

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from onkel.engine import dual
-from onkel.engine.learner import CHUNK, Learner, Shape
+from onkel.engine.learner import Learner, Shape
+from onkel.engine.threads import CHUNK
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._parameters import (

@@ -17,8 +17,9 @@ from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.project_all import ProjectAll
 from onkel.budget.remove import Remove
-from onkel.engine.learner import CHUNK, Learner, Shape
+from onkel.engine.learner import Learner, Shape
 from onkel.engine.mixture import mix
+from onkel.engine.threads import CHUNK
 from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS, squared_distances
