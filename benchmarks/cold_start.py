@@ -24,11 +24,12 @@ FIT = """
 import sys, time, warnings, sklearn.base
 start = time.process_time()
 warnings.simplefilter("ignore")
-import numpy as np, scipy.sparse, onkel
+import numpy as np, scipy.sparse
+from onkel.estimators._registry import systems
 name, precision, is_sparse = sys.argv[1:]
 X = np.random.default_rng(0).normal(size=(300, 6)).astype(precision)
 y = X[:, 0] if name.endswith("Regressor") else (X[:, 0] * X[:, 1] > 0).astype(int)
-getattr(onkel, name)().fit(scipy.sparse.csr_array(X) if is_sparse == "True" else X, y)
+systems()[name]().fit(scipy.sparse.csr_array(X) if is_sparse == "True" else X, y)
 print(time.process_time() - start)
 """
 

@@ -26,7 +26,7 @@ def test_a_system_keeps_its_promises(estimator: Any, check: checks.Check) -> Non
     check(estimator)
 
 
-def test_every_system_of_the_library_is_exported() -> None:
+def test_what_is_exported_is_registered() -> None:
     public = {name for name in onkel.__all__ if hasattr(getattr(onkel, name), "fit")}
     ours = {name for name, cls in systems().items() if hasattr(onkel, name)}
     assert public == ours

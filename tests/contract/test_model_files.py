@@ -133,7 +133,7 @@ def test_a_loaded_transformer_gives_the_same_bits(model: Any, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", systems())
 def test_an_unfitted_estimator_keeps_its_parameters(name: str, tmp_path: Path) -> None:
-    model = getattr(onkel, name)()
+    model = systems()[name]()
     same = through_a_file(model, tmp_path)
     assert type(same) is type(model)
     assert same.get_params() == model.get_params()

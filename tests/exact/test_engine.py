@@ -15,6 +15,7 @@ import scipy.spatial.distance
 
 import onkel
 from onkel.engine import threads
+from onkel.estimators import _registry
 from tests import EVERYTHING
 from tests.exact import (
     avm,
@@ -46,7 +47,7 @@ class System(NamedTuple):
 
     def estimator(self, task: str, **parameters: Any) -> Any:
         kind = "Regressor" if task == "regression" else "Classifier"
-        cls = getattr(onkel, self.name + kind)
+        cls = _registry.systems()[self.name + kind]
         given = {**self.parameters, **parameters}
         return cls(**given, random_state=SEED)
 

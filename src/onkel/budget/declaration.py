@@ -51,7 +51,7 @@ def strategy(
     newcomer
         Whether the newcomer has a slot of its own before somebody leaves.
     only_grows
-        Whether coefficients of centres that are there never change.
+        Whether centres never leave, and their coefficients never change.
     table
         What it looks up while it works and is not part of the model.
     ranges

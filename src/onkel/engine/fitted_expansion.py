@@ -42,6 +42,13 @@ class FittedExpansion(NamedTuple):
         """Coefficients of the centres, shape (outputs, size)."""
         return self.coef[:, self.coef.shape[1] - self.size :]
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether scores are finite wherever kernel values are 1 or less."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = np.abs(self.coef).sum(axis=1, dtype=np.float64)
+        return bool((largest < np.finfo(self.coef.dtype).max).all())
+
     def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:
         """Scores of the rows, shape (rows, outputs)."""
         outputs, slots = self.coef.shape

@@ -154,9 +154,7 @@ class Learner:
     @property
     def is_bounded(self) -> bool:
         """Whether scores are finite wherever kernel values are 1 or less."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = np.abs(self._answer).sum(axis=1, dtype=np.float64)
-        return bool((largest < np.finfo(self.dtype).max).all())
+        return self.answer()._replace(coef=self._answer).is_bounded
 
     @property
     def last_coef(self) -> np.ndarray:

@@ -1,20 +1,19 @@
 """What all systems share: a recipe, a learner, and the loop over passes."""
 
-import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, ScoreOverflowError, Shape
 from onkel.engine.plan import Plan
 from onkel.engine.threads import CHUNK, Team
-from onkel.estimators._checks import CheckedEstimator
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._monitor import Monitor
-from onkel.estimators._progress import CallbackSupportMixin, Progress
+from onkel.estimators._progress import Progress
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.model.averages import Window
@@ -25,9 +24,6 @@ from onkel.problem.steps import Step
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
-
-# Parameters that say how to run, not what to learn.
-PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor"}
 
 
 class Recipe(NamedTuple):
@@ -58,12 +54,10 @@ def is_finite(state: Any, outputs: int) -> bool:
     return True
 
 
-class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
-    """Base of all systems: a recipe, and the learner that follows it."""
+class KernelEstimator(ExpansionEstimator):
+    """A system that learns row by row: a recipe, and the learner that follows it."""
 
     _learner: Learner
-    # Names of a system's variants, where it has several, and the parameters of each.
-    _variants: ClassVar[dict[str, dict[str, Any]]] = {}
     # The first rows of a stream, while they are few; see `_beginning`.
     _beginning: Reservoir | None = None
 
@@ -102,21 +96,6 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         return self._learner
 
     @property
-    def support_vectors_(self) -> np.ndarray:
-        """Centres, shape (model_size_, n_features_in_)."""
-        return self._fitted().points
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients, shape (outputs, model_size_)."""
-        return self._fitted().coef
-
-    @property
-    def model_size_(self) -> int:
-        """Number of centres; explicit features, as FOGD's, are in `feature_coef_`."""
-        return self._fitted().size
-
-    @property
     def t_(self) -> int:
         """Rows seen, over all passes."""
         return int(self._fitted().counters.t)
@@ -131,28 +110,17 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
         """Times that the budget made a centre leave."""
         return int(self._fitted().counters.maintenance)
 
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = self._checked_rows(X)
-        return self._learner.score(X, self._n_jobs())
-
     # ---- checks
 
+    def _answer(self) -> FittedExpansion:
+        return self._fitted().answer()
+
     def _learners(self) -> list[Learner]:
-        """All that learn; none before fit."""
         return [self._learner] if hasattr(self, "_learner") else []
 
     def _fork(self) -> None:
         """Go on with learners of its own, which nobody else reads."""
         self._learner = self._learner.fork()
-
-    def _learning_parameters(self) -> dict[str, Any]:
-        parameters = self.get_params(deep=False)
-        return {
-            name: copy.copy(value) if isinstance(value, dict) else value
-            for name, value in parameters.items()
-            if name not in PRESENTATION
-        }
 
     def _refuse_changed_parameters(self) -> None:
         for name, value in self._learning_parameters().items():
@@ -166,35 +134,6 @@ class KernelEstimator(CallbackSupportMixin, CheckedEstimator):
                 )
 
     # ---- learning
-
-    @abstractmethod
-    def _checked_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        """Check rows and targets; with `reset` they say what a row is."""
-
-    def _weight(
-        self, X: Any, y: np.ndarray, sample_weight: Any, streaming: bool
-    ) -> np.ndarray | None:
-        """Weights of the rows, None for all alike."""
-        return None
-
-    @abstractmethod
-    def _encoded(self, y: np.ndarray) -> tuple[np.ndarray, int]:
-        """Targets of all rows as compiled code reads them, and how many outputs."""
-
-    def _fit_all(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Begin anew and learn from all rows."""
-        with self._draft() as draft:
-            draft._check_parameters()
-            draft._forget_beginning()
-            X, y = draft._checked_data(X, y, reset=True)
-            weight = draft._weight(X, y, sample_weight, streaming=False)
-            targets, outputs = draft._encoded(y)
-            draft._fit(X, targets, weight, outputs)
-        self._warn_if_useless(X, y)
-        return self
-
-    def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:
-        """Say so if a constant would have served better."""
 
     def _new_learner(
         self, X: Any, outputs: int, n_rows: int | None

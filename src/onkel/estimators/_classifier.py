@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._entries import plain_targets
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._groups import ClassWeighted
 from onkel.estimators._stream import StreamEstimator
@@ -122,15 +123,10 @@ def weights_of_rows(
     return weight
 
 
-class LabelClassifier(ClassifierMixin, KernelEstimator):
+class LabelClassifier(ClassifierMixin, ExpansionEstimator):
     """A system that predicts labels."""
 
     _classes_given: bool  # beforehand, or by all rows of fit
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Rows whose label was not predicted before they were learnt."""
-        return int(self._fitted().counters.mistakes)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -186,7 +182,16 @@ class LabelClassifier(ClassifierMixin, KernelEstimator):
         return encode(y, self.classes_), outputs_for(self.classes_)
 
 
-class OnlineClassifier(Fits, LabelClassifier, StreamEstimator):
+class CountingClassifier(LabelClassifier, KernelEstimator):
+    """A classifier that predicts a row before it learns it."""
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rows whose label was not predicted before they were learnt."""
+        return int(self._fitted().counters.mistakes)
+
+
+class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
     """A system that learns from one row after another, as long as there are rows."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

@@ -2,11 +2,11 @@
 
 from typing import Any, Self
 
-from onkel.estimators._base import KernelEstimator
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._progress import with_callbacks
 
 
-class Fits(KernelEstimator):
+class Fits(ExpansionEstimator):
     """A system to which all rows are alike."""
 
     @with_callbacks
@@ -28,7 +28,7 @@ class Fits(KernelEstimator):
         return self._fit_all(X, y, None)
 
 
-class FitsWeighted(KernelEstimator):
+class FitsWeighted(ExpansionEstimator):
     """A system with a loss, which rows can weigh in."""
 
     @with_callbacks

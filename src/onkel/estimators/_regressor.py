@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights, levels_to_the_caller
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._stream import StreamEstimator
 
@@ -21,7 +21,7 @@ def numbers(y: np.ndarray) -> np.ndarray:
         raise ValueError(f"y must hold numbers, got {y.dtype}: {error}") from None
 
 
-class TargetRegressor(RegressorMixin, KernelEstimator):
+class TargetRegressor(RegressorMixin, ExpansionEstimator):
     """A system that predicts numbers."""
 
     def predict(self, X: Any) -> np.ndarray:

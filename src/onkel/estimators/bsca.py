@@ -42,7 +42,7 @@ from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.remove import Remove
 from onkel.estimators._base import Recipe
-from onkel.estimators._classifier import BatchClassifier
+from onkel.estimators._classifier import BatchClassifier, CountingClassifier
 from onkel.estimators._dual import DualEstimator
 from onkel.estimators._groups import (
     AnyKernel,
@@ -87,7 +87,7 @@ class BSCA(Maintained, Refitted, Monitored, AnyKernel, Blockwise, DualEstimator)
 
 
 @system
-class BSCAClassifier(BSCA, BatchClassifier):
+class BSCAClassifier(BSCA, BatchClassifier, CountingClassifier):
     """Support vector machine on a budget, by coordinate ascent in the dual.
 
     Examples

@@ -34,15 +34,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from onkel.budget.grow import Grow
-from onkel.engine.learner import Learner, Shape
-from onkel.estimators._base import KernelEstimator, Recipe
+from onkel.engine.evaluation import norms_of
+from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.estimators._classifier import BatchClassifier
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._groups import AnyKernel, Talkative, Tube
 from onkel.estimators._nystrom import Landmarks
 from onkel.estimators._parameters import POSITIVE, group, one_of, parameter, system
 from onkel.estimators._regressor import BatchRegressor
-from onkel.problem import losses, rates, steps
+from onkel.features.absent import Absent
 
 # Share of the largest eigenvalue below which one is cut.
 SMALLEST_SHARE = 1e-5
@@ -53,7 +53,7 @@ MOST_PASSES = 2**31 - 1
 
 
 @group
-class LLSVM(Landmarks, AnyKernel, Talkative, KernelEstimator):
+class LLSVM(Landmarks, AnyKernel, Talkative, ExpansionEstimator):
     """What classifier and regressor share: features, then a linear problem."""
 
     C: float = parameter(
@@ -79,16 +79,24 @@ class LLSVM(Landmarks, AnyKernel, Talkative, KernelEstimator):
     def _solver(self, **options: Any) -> Any:
         """Solver of the linear problem, unfitted."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        """Return a place for the result: nothing is learnt row by row."""
-        return Recipe(losses.make("hinge"), rates.constant(), steps.gradient(), Grow())
+    def _answer(self) -> FittedExpansion:
+        if not hasattr(self, "_expansion"):
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet: call fit"
+            )
+        return self._expansion
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_expansion")
+
+    @property
+    def _dtype(self) -> Any:
+        return self._expansion.coef.dtype
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         kernel = self._kernel(X)
-        recipe = self._recipe(len(y))
-        plan = self._plan(kernel, recipe)
         # Last, because it may draw from the user's generator.
-        order, draws, features = self._seeds()
+        order, _, features = self._seeds()
         mapper = self._mapper_of(X, kernel, features, SMALLEST_SHARE)
         solver = self._solver(
             C=self.C,
@@ -102,22 +110,25 @@ class LLSVM(Landmarks, AnyKernel, Talkative, KernelEstimator):
             # LIBLINEAR drops rows of weight 0, and complains if that drops a class.
             weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
         solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
-        weights = np.atleast_2d(solver.coef_)
-        shape = Shape(outputs, X.shape[1], X.dtype)
-        learner = Learner(plan, recipe.budget, shape, draws)
-        learner.adopt(mapper.points, weights @ mapper.mapping.matrix.T)
-        learner.skip(len(y))
-        self._keep(learner, int(np.max(solver.n_iter_)), None)
+        points = np.ascontiguousarray(mapper.points, X.dtype)
+        coef = np.atleast_2d(solver.coef_) @ mapper.mapping.matrix.T
+        self._expansion = FittedExpansion(
+            *(kernel, Absent(), points, norms_of(kernel, points)),
+            coef.astype(X.dtype),
+        )
+        if not self._expansion.is_bounded:
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} overflowed. Smaller "
+                "numbers help: features and targets scaled to unit variance, or a "
+                "smaller C, degree or sample_weight."
+            )
+        self._started_with = self._learning_parameters()
+        self.t_, self.n_iter_ = len(y), int(np.max(solver.n_iter_))
 
     def _loses_a_class(self, y: np.ndarray, weight: np.ndarray | None) -> bool:
         if weight is None or not is_classifier(self):
             return False
         return len(np.unique(y[weight > 0])) < len(np.unique(y))
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Nothing: all rows are learnt at once."""
-        raise AttributeError(f"{type(self).__name__} predicts no row before it learns")
 
 
 @system

@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from onkel.engine.learner import Learner
+from onkel.engine.fitted_expansion import FittedExpansion
+from onkel.engine.learner import Learner, Shape
 from onkel.engine.mapper import Mapper
+from onkel.estimators._base import KernelEstimator
 from onkel.estimators._classifier import outputs_for
 from onkel.estimators._machine import KernelMachine
 from onkel.model.ranges import MOST, within
+from onkel.storage.expansions import former_expansion, refuse_expansion
 from onkel.storage.learners import filled_learner, filled_mapper
 from onkel.storage.machines import check_machine, check_rows
 
 # What learning leaves in an estimator that is nobody else's business.
 PRIVATE = (
-    *("_learner", "_mapper", "_started_with", "_classes_given"),
+    *("_learner", "_mapper", "_expansion", "_started_with", "_classes_given"),
     *("_beginning", "_seed"),
     *("_recent", "_start", "_next_refit", "_extent"),
     *("_quick", "_quick_gamma"),
@@ -111,6 +114,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "feature_names_in_": _names,
     "classes_": _classes,
     "n_iter_": WHOLE,
+    "t_": WHOLE,
     "history_": _history,
     "dual_variables_": _matrix,
     "coverage_radius_": _number(0.0, 1.7e308),
@@ -151,6 +155,10 @@ def _refuse_missing(cls: type, fitted: dict[str, Any], started: dict[str, Any]) 
     # A machine that has only been fitted makes probabilities by these.
     if is_machine and is_classifier and fitted.get("_quick") is None:
         names += ["calibration_"] if len(fitted.get("classes_", ())) > 1 else []
+    _refuse_without(names, fitted)
+
+
+def _refuse_without(names: list[str], fitted: dict[str, Any]) -> None:
     for name in names:
         if name not in fitted:
             raise ValueError(f"{name} is missing")
@@ -178,8 +186,10 @@ def made(cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:
         CHECKS.get(name, _any)(name, value)
     if "_mapper" in fitted:
         fitted = {**fitted, "_mapper": _mapper(cls(**parameters), fitted)}
-    else:
+    elif issubclass(cls, KernelEstimator):
         fitted = _learnt(cls, parameters, fitted)
+    else:
+        fitted = _expanded(cls, parameters, fitted)
     estimator.__dict__.update(fitted)
     return estimator
 
@@ -215,11 +225,7 @@ def _learnt(
     value = fitted["_learner"]
     if not isinstance(value, Learner):
         raise ValueError("its learner is none")
-    # Those of a version that had fewer parameters began with the defaults of the rest.
-    defaults = cls()._learning_parameters()
-    if not isinstance(started, dict) or not started.keys() <= defaults.keys():
-        raise ValueError("it began with other parameters than it has")
-    started = {**defaults, **started}
+    started = _started(cls, fitted)
     features, dtype = _shape(value.model.points, fitted)
     if value.model.norms.shape != value.model.points.shape[:1]:
         raise ValueError("Model.norms is not as long as Model.points")
@@ -242,6 +248,38 @@ def _learnt(
             raise ValueError("_seed is missing from a stream that has just begun")
         check_rows("_beginning", fitted["_beginning"], learner, cls._longest_beginning)
     return fitted
+
+
+def _expanded(
+    cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]
+) -> dict[str, Any]:
+    """Check what a system has that learnt all rows at once."""
+    if "_learner" in fitted:  # of a former version
+        value, rows = former_expansion(fitted["_learner"])
+        fitted = {**fitted, "_expansion": value, "t_": rows}
+    names = ["_expansion", "t_", "n_features_in_", "n_iter_", "_started_with"]
+    names += OF_CLASSIFIERS if issubclass(cls, ClassifierMixin) else ()
+    _refuse_without(names, fitted)
+    value = fitted["_expansion"]
+    if type(value) is not FittedExpansion:
+        raise ValueError("its expansion is none")
+    features, dtype = _shape(value.points, fitted)
+    outputs = _outputs(cls, fitted)
+    started = _started(cls, fitted)
+    twin = cls(**{**parameters, **started})
+    refuse_expansion(value, twin, Shape(outputs, features, dtype))
+    kept = {name: part for name, part in fitted.items() if name != "_learner"}
+    return {**kept, "_started_with": started}
+
+
+def _started(cls: Any, fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that an estimator began to learn with."""
+    started = fitted.get("_started_with")
+    # Those of a version that had fewer parameters began with the defaults of the rest.
+    defaults = cls()._learning_parameters()
+    if not isinstance(started, dict) or not started.keys() <= defaults.keys():
+        raise ValueError("it began with other parameters than it has")
+    return {**defaults, **started}
 
 
 def _outputs(cls: type, fitted: dict[str, Any]) -> int:

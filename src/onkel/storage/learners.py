@@ -124,17 +124,23 @@ def _close(name: str, values: Any, truth: Any, share: float = ROUNDING) -> None:
         raise ValueError(f"{name} does not follow from the centres")
 
 
-def _check_points(kernel: Kernel, model: Any, count: int) -> None:
-    """Refuse norms that are not those of the centres."""
-    first = 0 if isinstance(model.mapping, Nystrom) else width(model.mapping)
-    last = len(model.mapping.matrix) if isinstance(model.mapping, Nystrom) else count
-    used = slice(first, max(last, first))
-    points = np.ascontiguousarray(model.points[used], np.float64)
+def refuse_norms(kernel: Kernel, points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Refuse norms that are not those of the points; return the right ones."""
+    points = np.ascontiguousarray(points, np.float64)
     with np.errstate(over="ignore"):
         norms = norms_of(kernel, points)
     if not np.isfinite(norms).all():
         raise ValueError("Model.points has a centre whose norm is not finite")
-    _close("Model.norms", model.norms[used], norms)
+    _close("Model.norms", values, norms)
+    return norms
+
+
+def _check_points(kernel: Kernel, model: Any, count: int) -> None:
+    """Refuse norms and diagonals that are not those of the centres."""
+    first = 0 if isinstance(model.mapping, Nystrom) else width(model.mapping)
+    last = len(model.mapping.matrix) if isinstance(model.mapping, Nystrom) else count
+    used = slice(first, max(last, first))
+    norms = refuse_norms(kernel, model.points[used], model.norms[used])
     _close("Model.diag", model.diag[used], kernels.diagonal(kernel, norms))
 
 

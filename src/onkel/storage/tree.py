@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 import onkel.budget
 import onkel.features
 from onkel.budget.declaration import DECLARED
-from onkel.engine import dual, plan, svrg
+from onkel.engine import dual, fitted_expansion, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.model import averages, center_cache, expansion, inverse
@@ -33,7 +33,7 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, center_cache, expansion, inverse, kernels, losses, rates, steps),
-    *(dual, plan, svrg, extent),
+    *(dual, fitted_expansion, plan, svrg, extent),
     *_FOLDERS,
 ]
 

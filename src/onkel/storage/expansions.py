@@ -1,0 +1,88 @@
+"""Fitted expansions of a file: whether they are what their estimator could have found.
+
+Compiled code that predicts checks no bounds: shapes must agree, and every number must
+be one that a fit can leave.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from onkel.engine.fitted_expansion import FittedExpansion
+from onkel.engine.learner import Learner, Shape
+from onkel.features.absent import Absent
+from onkel.model.expansion import COUNTERS, Model
+from onkel.model.ranges import LARGEST, MOST, Sizes, within
+from onkel.problem.kernels import Kernel
+from onkel.storage.filling import filled
+from onkel.storage.learners import refuse_norms
+
+
+def former_expansion(learner: Any) -> tuple[FittedExpansion, int]:
+    """Return what a former version kept in a learner that never learnt, and its rows.
+
+    Raises
+    ------
+    ValueError
+        If it is no such learner.
+    """
+    if not isinstance(learner, Learner) or type(learner.model) is not Model:
+        raise ValueError("its learner is none")
+    model = learner.model
+    kernel: Any = getattr(learner.plan, "kernel", None)
+    counters = model.counters
+    if not isinstance(counters, np.recarray) or counters.dtype != COUNTERS:
+        raise ValueError("its model has no counters")
+    if len(counters) != 1 or counters[0].factor != 1.0:
+        raise ValueError("Model.counters.factor is not 1")
+    count, rows = int(counters[0].count), int(counters[0].t)
+    for name in ("points", "norms", "coef"):
+        if not isinstance(getattr(model, name), np.ndarray):
+            raise ValueError(f"Model.{name} is no array")
+    within("Model.counters.count", count, 1, min(len(model.points), len(model.norms)))
+    points = np.ascontiguousarray(model.points[:count])
+    coef = np.ascontiguousarray(np.atleast_2d(model.coef)[:, :count])
+    norms = model.norms[:count].copy()
+    within("Model.counters.t", rows, 0, MOST)
+    return FittedExpansion(kernel, Absent(), points, norms, coef), rows
+
+
+def refuse_expansion(value: FittedExpansion, twin: Any, shape: Shape) -> None:
+    """Refuse what an estimator with these parameters could not have found.
+
+    Parameters
+    ----------
+    value
+        Its points are a matrix of numbers already.
+    twin
+        The estimator, unfitted; it may be changed.
+    shape
+        Of the expansion.
+
+    Raises
+    ------
+    ValueError
+        Names the part.
+    """
+    size = len(value.points)
+    if value.mapping != Absent() or type(value.mapping) is not Absent:
+        raise ValueError("FittedExpansion.mapping is not its own")
+    if type(value.kernel) is not Kernel:
+        raise ValueError("FittedExpansion.kernel is none")
+    twin._settle_gamma(value.kernel)
+    twin._check_parameters()
+    sizes = Sizes(outputs=shape.outputs, labels=2)
+    row = np.zeros((1, shape.features), shape.dtype)
+    filled(twin._kernel(row), value.kernel, sizes)
+    within("FittedExpansion.points", size, 1, twin.budget)
+    wanted = {"norms": (size,), "coef": (shape.outputs, size)}
+    for name, expected in wanted.items():
+        array = getattr(value, name)
+        is_array = isinstance(array, np.ndarray) and array.dtype == shape.dtype
+        if not is_array or array.shape != expected:
+            raise ValueError(f"FittedExpansion.{name} is not of the shape {expected}")
+    for name in ("points", "norms", "coef"):
+        within(f"FittedExpansion.{name}", getattr(value, name), -LARGEST, LARGEST)
+    refuse_norms(value.kernel, value.points, value.norms)
+    if not value.is_bounded:
+        raise ValueError("FittedExpansion.coef gives scores that are not finite")
