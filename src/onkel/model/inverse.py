@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inner
+from onkel.compiled.functions import inner, shared
 from onkel.model import center_cache
 from onkel.model.expansion import Block, Model, Update, spread
 from onkel.model.rows import between_centers, copy_row
@@ -89,15 +89,23 @@ def project_row(model: Model, block: Block, t: int) -> float:
     between_centers(block.similarity, model.points, block.point, cache.column[:size])
     status.kxx = between(block.similarity, block.point, block.point)
     work = cache.work
-    work[:size] = 0.0
+    _apply(cache.root[:size], cache.column[:size], work[:size], cache.shares[:size])
+    status.residual = max(status.kxx - _dot(work, work, size), 0.0)
+    return status.residual
+
+
+# Compiled on its own, because within a walk its loops over a matrix come out slower.
+@shared
+def _apply(root: Any, column: Any, work: Any, shares: Any) -> None:
+    """Compute root' column, and root times that."""
+    size = len(work)
+    work[:] = 0.0
     for i in range(size):
-        value, own = cache.column[i], cache.root[i]
+        value, own = column[i], root[i]
         for k in range(size):
             work[k] += value * own[k]
     for j in range(size):
-        cache.shares[j] = _dot(cache.root[j], work, size)
-    status.residual = max(status.kxx - _dot(work, work, size), 0.0)
-    return status.residual
+        shares[j] = _dot(root[j], work, size)
 
 
 @inner
