@@ -375,3 +375,69 @@ def test_a_package_that_cannot_be_written(tmp_path: Path) -> None:
     run(sys.executable, "-c", "from onkel.small import double; double(3)")
     assert entries(tmp_path)
     run_powerless(0)
+
+
+OUTSIDE = '''
+from typing import NamedTuple
+
+from onkel.budget.declaration import strategy
+from onkel.budget.dispatch import absorb
+from onkel.estimators._base import Recipe
+from onkel.estimators._classifier import OnlineClassifier
+from onkel.estimators._groups import AnyKernel, Budgeted, Mistakes, Passes
+from onkel.estimators._parameters import system
+from onkel.model.expansion import insert, replace
+from onkel.problem import steps
+
+
+@strategy()
+class Mine(NamedTuple):
+    limit: int
+
+
+@absorb.register(Mine)
+def _absorb(budget, model, block, t, update, draws):
+    if model.counters[0].count < budget.limit:
+        insert(model, block, t, update)
+    else:
+        replace(model, block, t, SLOT, update)
+
+
+@system
+class MineClassifier(Mistakes, Budgeted, AnyKernel, Passes, OnlineClassifier):
+    """A system of another package."""
+
+    def _recipe(self, n_rows):
+        return Recipe(self._loss(), self._rate(), steps.gradient(), Mine(self.budget))
+'''
+USED = """
+import numpy as np, onkel, mine
+X = np.random.default_rng(0).normal(size=(200, 2))
+y = (X[:, 0] * X[:, 1] > 0).astype(int)
+model = mine.MineClassifier(budget=5, gamma=0.5).partial_fit(X, y)
+onkel.save(model, "mine.onkel")
+same = onkel.load("mine.onkel")
+assert (same.decision_function(X) == model.decision_function(X)).all()
+print(model.support_vectors_.tolist())
+"""
+
+
+def test_code_of_other_packages_is_compiled_anew_when_it_changes(
+    tmp_path: Path, cache: Path
+) -> None:
+    seen = []
+    for slot in ("0", "1", "0"):
+        (tmp_path / "mine.py").write_text(OUTSIDE.replace("SLOT", slot))
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+        # Two versions within a second would share their bytecode.
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        run = subprocess.run(
+            [sys.executable, "-c", USED],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seen.append(run.stdout)
+    assert seen[0] == seen[2] != seen[1]

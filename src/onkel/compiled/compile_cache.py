@@ -37,12 +37,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, config
+from numba.core import caching, config, types
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
-from onkel.compiled.symbols import FUNCTIONS, SYMBOLS
+from onkel.compiled.symbols import FUNCTIONS, OUTSIDE, SYMBOLS
 
 try:
     import fcntl
@@ -138,7 +138,8 @@ class CompileCache(caching.FunctionCache):
     def _name(self, sig: Any, codegen: Any) -> str:
         settings = [str(getattr(config, name, None)) for name in SETTINGS]
         versions = sys.implementation.cache_tag, numba.__version__
-        key = repr((*versions, *settings, *self._index_key(sig, codegen)))
+        own = *versions, *settings, *self._index_key(sig, codegen)
+        key = repr((*own, *_outside(getattr(sig, "args", sig))))
         digest = hashlib.sha256(key.encode()).hexdigest()[:32]
         return f"{self._stem}.{STAMP}.{digest}.nbc"
 
@@ -230,6 +231,17 @@ class CompileCache(caching.FunctionCache):
             # If it has kept nothing, nor shall we: nobody need wait for us as well.
             held.close()
             return
+
+
+def _outside(kinds: Any) -> list[tuple[str, str]]:
+    """Return what code of other packages depends on, if types are of such a package."""
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            if kind.instance_class.__module__.split(".")[0] != "onkel":
+                return sorted(OUTSIDE.items())
+            if below := _outside(kind.types):
+                return below
+    return []
 
 
 def _needs(library: Any) -> list[tuple[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from onkel.compiled.symbols import FUNCTIONS, NEVER_INLINED, SYMBOLS
+from onkel.compiled.symbols import FUNCTIONS, NEVER_INLINED, SYMBOLS, note_source
 
 F = TypeVar("F", bound=Callable)
 
@@ -71,6 +71,7 @@ class Compiled:
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, function)
+        note_source(function)
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
         FUNCTIONS[self.name] = self
@@ -185,6 +186,7 @@ def shared(function: F) -> F:
 
 
 def _inner(function: F, options: dict[str, Any]) -> F:
+    note_source(function)
     written_for(function, options, strict=False)(lambda *arguments: function)
     return function
 
@@ -349,7 +351,12 @@ def typedispatch(
             return code_of(type(arguments[0]))(*arguments)
 
         def register(kind: type) -> Callable[[F], F]:
-            return lambda code: table.setdefault(kind, code)  # type: ignore[return-value]
+            def add(code: F) -> F:
+                note_source(code)
+                table[kind] = code
+                return code
+
+            return add
 
         # Not strict: the codes name their arguments, this function does not.
         @written_for(function, MERGED if merged else INNER, strict=False)
