@@ -37,7 +37,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, config, types
+import numba.types
+from numba.core import caching, config
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
@@ -236,7 +237,7 @@ class CompileCache(caching.FunctionCache):
 def _outside(kinds: Any) -> list[tuple[str, str]]:
     """Return what code of other packages depends on, if types are of such a package."""
     for kind in kinds:
-        if isinstance(kind, types.BaseNamedTuple):
+        if isinstance(kind, numba.types.BaseNamedTuple):
             if kind.instance_class.__module__.split(".")[0] != "onkel":
                 return sorted(OUTSIDE.items())
             if below := _outside(kind.types):

@@ -30,4 +30,4 @@ def note_source(function: Callable) -> None:
     except (OSError, TypeError):
         # Nobody knows whether code without a file will be the same the next time.
         path, content = f"{function.__module__}.{function.__qualname__}", os.urandom(16)
-    OUTSIDE.setdefault(path, hashlib.sha256(content).hexdigest())
+    OUTSIDE[path] = hashlib.sha256(content).hexdigest()
