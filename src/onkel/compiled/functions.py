@@ -335,37 +335,41 @@ def typedispatch(
     >>> legs(Cat("Tom"))
     4
     """
+    return functools.partial(
+        _dispatched, optional=optional, merged=merged, referring=referring
+    )
 
-    def decorate(question: Callable) -> Dispatched:
-        table: dict[type, Callable] = {}
 
-        def code_of(kind: type) -> Callable:
-            if kind in table:
-                return table[kind]
-            if optional:
-                return question
-            name = question.__name__
-            raise TypeError(f"{kind.__name__} has no code for {name}: register some")
+def _dispatched(
+    question: Callable, optional: bool, merged: bool, referring: bool
+) -> Dispatched:
+    table: dict[type, Callable] = {}
 
-        def function(*arguments: Any) -> Any:
-            return code_of(type(arguments[0]))(*arguments)
+    def code_of(kind: type) -> Callable:
+        if kind in table:
+            return table[kind]
+        if optional:
+            return question
+        name = question.__name__
+        raise TypeError(f"{kind.__name__} has no code for {name}: register some")
 
-        def register(kind: type) -> Callable[[F], F]:
-            def add(code: F) -> F:
-                note_source(code)
-                table[kind] = code
-                return code
+    def function(*arguments: Any) -> Any:
+        return code_of(type(arguments[0]))(*arguments)
 
-            return add
+    def register(kind: type) -> Callable[[F], F]:
+        def add(code: F) -> F:
+            note_source(code)
+            table[kind] = code
+            return code
 
-        # Not strict: the codes name their arguments, this function does not.
-        @written_for(function, MERGED if merged else INNER, strict=False)
-        def _choose(*arguments: Any) -> Any:
-            code = code_of(arguments[0].instance_class)
-            return _by_reference(code) if referring else code
+        return add
 
-        function.register = register  # type: ignore[attr-defined]
-        function.__doc__, function.__module__ = question.__doc__, question.__module__
-        return cast(Dispatched, function)
+    # Not strict: the codes name their arguments, this function does not.
+    @written_for(function, MERGED if merged else INNER, strict=False)
+    def _choose(*arguments: Any) -> Any:
+        code = code_of(arguments[0].instance_class)
+        return _by_reference(code) if referring else code
 
-    return decorate
+    function.register = register  # type: ignore[attr-defined]
+    function.__doc__, function.__module__ = question.__doc__, question.__module__
+    return cast(Dispatched, function)
