@@ -21,6 +21,7 @@ from onkel.budget.merge import (
 from onkel.compiled.functions import inner
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.plan import Plan
+from onkel.engine.recipe import Recipe
 from onkel.model.expansion import Block, Model
 from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem
@@ -71,7 +72,7 @@ def audit(name: str, dtype: Any) -> np.ndarray:
     )
     rng = np.random.default_rng(0)
     budget = Bernoulli(500, np.inf, UNLIMITED, log)
-    learner = Learner(plan, budget, Shape(1, task.X.shape[1], dtype), rng)
+    learner = Learner(Recipe(plan, budget), Shape(1, task.X.shape[1], dtype), rng)
     order = rng.permutation(len(task.y))
     X, y = task.X.astype(dtype), task.y.astype(np.float64)
     for _ in learner.learn(X, y, np.ones(len(y)), order):

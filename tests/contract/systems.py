@@ -221,6 +221,11 @@ def weights(model: Any) -> np.ndarray:
     return getattr(model, "feature_coef_", np.zeros((0, 0)))
 
 
+def draws(model: Any) -> np.random.Generator:
+    """Return the generator of a model that learns from a stream."""
+    return model._draws if hasattr(model, "_draws") else model._learner.rng
+
+
 def goes_on_alike(model: Any, twin: Any, X: Any, y: Any) -> None:
     """Two models learn further rows to the same bits: nothing that matters differs."""
     assert model.t_ == twin.t_
@@ -236,4 +241,4 @@ def goes_on_alike(model: Any, twin: Any, X: Any, y: Any) -> None:
     for counter in COUNTERS:
         assert getattr(model, counter, None) == getattr(twin, counter, None)
     # Also the draws still to come.
-    assert model._learner.rng.random() == twin._learner.rng.random()
+    assert draws(model).random() == draws(twin).random()

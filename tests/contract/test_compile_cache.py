@@ -382,12 +382,11 @@ from typing import NamedTuple
 
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Mistakes, Passes
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.model.expansion import insert, replace
-from onkel.problem import steps
 
 
 @strategy()
@@ -404,11 +403,13 @@ def _absorb(budget, model, block, t, update, draws):
 
 
 @system
-class MineClassifier(Mistakes, Budgeted, AnyKernel, Passes, OnlineClassifier):
+class MineClassifier(
+    Mistakes, Budgeted, AnyKernel, Passes, RecipeEstimator, OnlineClassifier
+):
     """A system of another package."""
 
-    def _recipe(self, n_rows):
-        return Recipe(self._loss(), self._rate(), steps.gradient(), Mine(self.budget))
+    def _budget(self, n_rows):
+        return Mine(self.budget)
 '''
 USED = """
 import numpy as np, onkel, mine

@@ -29,7 +29,7 @@ from onkel.model.expansion import (
     fill_later_rows,
     insert,
 )
-from onkel.problem import dual_steps
+from onkel.problem import dual_steps, rates
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
@@ -66,13 +66,13 @@ class DualPlan(NamedTuple):
 
 
 def make(
-    kernel: Kernel, loss: Loss, rate: Rate, y: np.ndarray, C: np.ndarray, outputs: int
+    kernel: Kernel, loss: Loss, y: np.ndarray, C: np.ndarray, outputs: int
 ) -> DualPlan:
     """Make the plan for a data set; all dual variables are 0."""
     return DualPlan(
         kernel,
         loss,
-        rate,
+        rates.constant(),
         False,
         y,
         C,

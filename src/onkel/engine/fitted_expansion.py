@@ -9,6 +9,7 @@ import numpy as np
 
 from onkel.engine import evaluation
 from onkel.engine.threads import over_rows
+from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.model.rows import Centers, Rows, beside, order_for
 from onkel.problem.kernels import Kernel
@@ -49,6 +50,10 @@ class FittedExpansion(NamedTuple):
             largest = np.abs(self.coef).sum(axis=1, dtype=np.float64)
         return bool((largest < np.finfo(self.coef.dtype).max).all())
 
+    def relabelled(self, matrix: np.ndarray) -> "FittedExpansion":
+        """Map the outputs by a matrix (new x old)."""
+        return self._replace(coef=np.asarray(matrix, self.coef.dtype) @ self.coef)
+
     def score(self, X: Any, n_jobs: int = 1) -> np.ndarray:
         """Scores of the rows, shape (rows, outputs)."""
         outputs, slots = self.coef.shape
@@ -66,3 +71,12 @@ class FittedExpansion(NamedTuple):
 
         over_rows(X, self.coef.dtype, n_jobs, task)
         return out
+
+
+def expansion_of(
+    kernel: Kernel, points: np.ndarray, coef: np.ndarray
+) -> FittedExpansion:
+    """Return an expansion over centres, in whose precision it works."""
+    points = np.ascontiguousarray(points)
+    norms = evaluation.norms_of(kernel, points)
+    return FittedExpansion(kernel, Absent(), points, norms, coef.astype(points.dtype))

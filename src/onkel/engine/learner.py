@@ -19,12 +19,13 @@ from onkel.engine.evaluation import Workspace, gram_of, norms_of
 from onkel.engine.fitted_expansion import TILE, FittedExpansion
 from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import cache_of, slots_for, table_of
+from onkel.engine.recipe import Recipe
 from onkel.engine.switch import Switched, after_landmarks
 from onkel.engine.threads import CHUNK, Team, blas_in_one_thread
 from onkel.features.absent import Absent
 from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
-from onkel.model.averages import Mean, Whole, Window, has_room
+from onkel.model.averages import Mean, Whole, has_room
 from onkel.model.center_cache import Gram
 from onkel.model.expansion import allocate, facing, relabelled, resized
 from onkel.model.inverse import Inverse, repair
@@ -59,31 +60,25 @@ class Learner:
 
     Parameters
     ----------
-    plan, budget
+    recipe
         The system.
     shape
         Of the model.
     rng
         Generator of the strategy's draws.
-    window
-        The iterates whose mean is the answer; None for the last one.
-    mapping, frequencies
-        The explicit features, and what Fourier features need.
+    frequencies
+        Of Fourier features, if the recipe has them.
     """
 
     def __init__(
         self,
-        plan: Any,
-        budget: Any,
+        recipe: Recipe,
         shape: Shape,
         rng: np.random.Generator,
-        window: Window | None = None,
-        mapping: Any = Absent(),  # noqa: B008, a constant
         frequencies: np.ndarray | None = None,
     ) -> None:
-        self.plan = plan
-        self.budget = budget
-        self.rng = rng
+        plan, budget, window, mapping = recipe
+        self.plan, self.budget, self.rng = plan, budget, rng
         wide = width(mapping)
         largest = int(min(wide + largest_size(budget), UNLIMITED))
         capacity = slots_for(wide, SMALLEST_CAPACITY, largest)
@@ -179,7 +174,7 @@ class Learner:
         twin = object.__new__(Learner)
         twin.__dict__.update(self.__dict__)
         twin.model, twin.budget = _copied(self.model), _copied(self.budget)
-        twin.rng = _generator(self.rng)
+        twin.rng = same_generator(self.rng)
         return twin
 
     def adopt(self, points: np.ndarray, coef: np.ndarray) -> None:
@@ -393,7 +388,7 @@ def _copied(state: Any) -> Any:
     return state.copy(order="K") if isinstance(state, np.ndarray) else state
 
 
-def _generator(rng: np.random.Generator) -> np.random.Generator:
+def same_generator(rng: np.random.Generator) -> np.random.Generator:
     """Return one that will draw the same."""
     bits = type(rng.bit_generator)(0)
     bits.state = rng.bit_generator.state

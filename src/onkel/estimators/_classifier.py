@@ -9,12 +9,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import checked_weights
 from onkel.estimators._entries import plain_targets
 from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._groups import ClassWeighted
+from onkel.estimators._learning import LearningEstimator
 from onkel.estimators._stream import StreamEstimator
 from onkel.refit.calibration import chances, log_chances
 
@@ -182,13 +182,13 @@ class LabelClassifier(ClassifierMixin, ExpansionEstimator):
         return encode(y, self.classes_), outputs_for(self.classes_)
 
 
-class CountingClassifier(LabelClassifier, KernelEstimator):
+class CountingClassifier(LabelClassifier, LearningEstimator):
     """A classifier that predicts a row before it learns it."""
 
     @property
     def n_mistakes_(self) -> int:
         """Rows whose label was not predicted before they were learnt."""
-        return int(self._fitted().counters.mistakes)
+        return int(self._counters.mistakes)
 
 
 class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
@@ -241,17 +241,11 @@ class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
                 chunks = iter([np.zeros((stop - start, 1), self._dtype)])
             else:
                 targets = encode(y[start:stop], self.classes_)
-                chunks = self._learn(
-                    self._learner, X[start:stop], targets, some, first=first + start
-                )
+                chunks = self._learn(X[start:stop], targets, some, first + start)
             for chunk in chunks:
                 if scores is not None:
                     scores = np.concatenate([scores, chunk])
         return scores
-
-    def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
-        """See rows while all have the same label, from which nothing can be learnt."""
-        self._learner.skip(X.shape[0])
 
     def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
         """Settle which labels are known before the first row of this call."""
@@ -306,11 +300,15 @@ class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
         else:
             matrix = np.zeros((len(self.classes_), len(old)))
             matrix[position, np.arange(len(old))] = 1.0
-        for learner in self._learners():
-            model = learner.model
-            known = (model.coef[0] > 0).astype(int) if len(old) == 2 else model.label
-            learner.relabel(matrix, position[known])
+        self._relabel(matrix, position)
         return None if scores is None else (scores @ matrix.T).astype(scores.dtype)
+
+    def _relabel(self, matrix: np.ndarray, position: np.ndarray) -> None:
+        """Map outputs by a matrix (new x old), and classes to their new numbers."""
+        for learner in self._learners():
+            coef, label = learner.model.coef, learner.model.label
+            known = (coef[0] > 0).astype(int) if len(position) == 2 else label
+            learner.relabel(matrix, position[known])
 
 
 class WeightedClassifier(FitsWeighted, ClassWeighted, OnlineClassifier):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import squared_distances
 from onkel.estimators._parameters import (
@@ -16,13 +15,14 @@ from onkel.estimators._parameters import (
     group,
     parameter,
 )
+from onkel.estimators._recipe import RecipeEstimator
 
 # A radius below this share of the mean distance would make every row a core.
 SMALLEST_SHARE = 0.1
 
 
 @group
-class Covering(KernelEstimator):
+class Covering(RecipeEstimator):
     """A system whose centres cover cells."""
 
     coverage_radius: str | float = parameter(

@@ -8,7 +8,6 @@ import numpy as np
 from onkel.engine import dual
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.threads import CHUNK
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._parameters import (
     FROM_ONE,
@@ -18,8 +17,11 @@ from onkel.estimators._parameters import (
     parameter,
 )
 from onkel.estimators._progress import Progress
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.model.averages import Window
 from onkel.problem import rates
+from onkel.problem.kernels import Kernel
+from onkel.problem.rates import Rate
 
 # Numbers of no rows.
 NONE = np.zeros(0)
@@ -54,7 +56,7 @@ def _forgetful(plan: dual.DualPlan) -> dual.DualPlan:
 
 
 @group
-class DualEstimator(KernelEstimator):
+class DualEstimator(RecipeEstimator):
     """A system that climbs the dual, one row's variable at a time."""
 
     selection: str = parameter(
@@ -78,27 +80,30 @@ class DualEstimator(KernelEstimator):
         "than this share from the epoch before; 0 for all epochs.",
     )
 
+    def _rate(self) -> Rate:
+        return rates.constant()
+
+    def _window(self, n_rows: int | None) -> Window | None:
+        return None if self.average is None else Window()
+
+    def _plan(self, kernel: Kernel) -> dual.DualPlan:
+        return _forgetful(dual.make(kernel, self._loss(), NONE, NONE, outputs=1))
+
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
         learner = super()._blank(outputs, features, dtype, like)
-        kernel, loss = learner.plan.kernel, learner.plan.loss
-        plan = dual.make(kernel, loss, rates.constant(), NONE, NONE, outputs)
-        window = None if self.average is None else Window()
-        shape = Shape(outputs, features, dtype)
-        return Learner(_forgetful(plan), learner.budget, shape, learner.rng, window)
+        learner.plan = learner.plan._replace(step=np.zeros(outputs))
+        return learner
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
         """Begin anew and make at most max_iter epochs."""
         n = len(y)
         weight = np.ones(n) if weight is None else weight
-        recipe = self._recipe(n)
         kernel = self._kernel(X)
-        C = self.C * weight
-        plan = dual.make(kernel, recipe.loss, rates.constant(), y, C, outputs)
+        plan = dual.make(kernel, self._loss(), y, self.C * weight, outputs)
+        recipe = self._recipe(kernel, n)._replace(plan=plan)
         # Last, because it may draw from the user's generator.
         order_rng, draws, _ = self._seeds()
-        window = None if self.average is None else Window()
-        shape = Shape(outputs, X.shape[1], X.dtype)
-        learner = Learner(plan, recipe.budget, shape, draws, window)
+        learner = Learner(recipe, Shape(outputs, X.shape[1], X.dtype), draws)
         order = Order(self.selection, plan.preference, order_rng)
         monitor = Monitor(self, learner, X, y, weight, self.C) if self.monitor else None
         progress = Progress(self, learner, passes=self.max_iter, rows=n)
@@ -112,9 +117,9 @@ class DualEstimator(KernelEstimator):
                 late = max(len(visits) - averaged, 0)
                 progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK) + 1)
                 for part in (visits[:late], visits[late:]):
-                    if window is not None:
+                    if recipe.window is not None:
                         learner.model.average.restart()
-                    for _ in self._learn(learner, X, np.arange(n), weight, part):
+                    for _ in self._learn_with(learner, X, np.arange(n), weight, part):
                         progress.advance()
                 if monitor is not None:
                     monitor.record(plan.dual)

@@ -22,6 +22,11 @@ class ExpansionEstimator(CallbackSupportMixin, CheckedEstimator):
     # Names of a system's variants, where it has several, and the parameters of each.
     _variants: ClassVar[dict[str, dict[str, Any]]] = {}
 
+    @classmethod
+    def _suited(cls, rows: int, is_regression: bool) -> dict[str, Any]:
+        """Parameters for a stream of so many rows, which no default could know."""
+        return {}
+
     @abstractmethod
     def _answer(self) -> FittedExpansion:
         """Return what predicts; AttributeError before fit, so that hasattr is False."""
@@ -60,6 +65,16 @@ class ExpansionEstimator(CallbackSupportMixin, CheckedEstimator):
         return self._answer().score(X, self._n_jobs())
 
     # ---- learning
+
+    def _refuse_overflow(self, happened: bool) -> None:
+        """Refuse what was learnt if it is not finite."""
+        if happened:
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} overflowed in this call; "
+                "nothing was learnt from it. Smaller numbers help: features and "
+                "targets scaled to unit variance, a larger alpha or t0, or a smaller "
+                "eta0, C, degree or sample_weight."
+            )
 
     def _learning_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._groups import RadialKernel
 from onkel.estimators._parameters import (
     UP_TO_A_MILLION,
@@ -13,6 +12,7 @@ from onkel.estimators._parameters import (
     one_of,
     parameter,
 )
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.features import fourier
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
@@ -70,7 +70,7 @@ class FourierMap(RadialKernel):
 
 
 @group
-class Featured(FourierMap, KernelEstimator):
+class Featured(FourierMap, RecipeEstimator):
     """A system with explicit features."""
 
     kernel: str = parameter(

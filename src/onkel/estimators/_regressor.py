@@ -102,7 +102,7 @@ class OnlineRegressor(Fits, TargetRegressor, StreamEstimator):
     def _learn_rows(
         self, X: Any, y: np.ndarray, weight: Any, scores: np.ndarray | None, first: int
     ) -> np.ndarray | None:
-        for chunk in self._learn(self._learner, X, y, weight, first=first):
+        for chunk in self._learn(X, y, weight, first):
             if scores is not None:
                 scores = np.concatenate([scores, chunk])
         return scores

@@ -1,16 +1,17 @@
 """What systems share that learn from a stream: its beginning, and going on."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._beginning import LONGEST, informing
+from onkel.estimators._learning import LearningEstimator
 from onkel.refit.reservoir import Reservoir
 
 
-class StreamEstimator(KernelEstimator):
+class StreamEstimator(LearningEstimator):
     """A system that learns from one row after another."""
 
     # Rows after which a stream's statistics are final.
@@ -19,6 +20,39 @@ class StreamEstimator(KernelEstimator):
 
     def _drawn_seed(self) -> int | list[int]:
         return self._seed if self._beginning is not None else super()._drawn_seed()
+
+    # ---- what its models are, and how they learn
+
+    @abstractmethod
+    def _depends_on_rows(self) -> bool:
+        """Whether anything is chosen by statistics of the rows."""
+
+    @abstractmethod
+    def _begin(self, X: Any, outputs: int) -> None:
+        """Begin anew, with the statistics of these rows, which are not learnt yet."""
+
+    @abstractmethod
+    def _fork(self) -> None:
+        """Go on with models of its own, which nobody else reads."""
+
+    @abstractmethod
+    def _refuse_endless(self) -> None:
+        """Refuse parameters that a stream, whose length nobody knows, cannot have."""
+
+    @property
+    @abstractmethod
+    def _outputs(self) -> int:
+        """How many scores a row has, so far."""
+
+    @abstractmethod
+    def _learn(self, X: Any, y: Any, weight: Any, first: int) -> Iterator[np.ndarray]:
+        """Learn rows in order; yields their scores, each before its own update."""
+
+    @abstractmethod
+    def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
+        """See rows while all have the same label, from which nothing can be learnt."""
+
+    # ---- what rows mean
 
     @abstractmethod
     def _learn_rows(
@@ -44,10 +78,10 @@ class StreamEstimator(KernelEstimator):
         """Learn rows in order; return their scores if they are to be kept."""
         with self._draft() as draft:
             draft._check_parameters()
-            first = not hasattr(draft, "_learner")
+            first = not draft.__sklearn_is_fitted__()
             if not first:
                 draft._refuse_changed_parameters()
-                draft._recipe(None)  # refuses what a stream cannot have
+                draft._refuse_endless()
                 draft._fork()
             X, y = draft._checked_data(X, y, reset=first)
             draft._take_classes(classes, y, first)
@@ -66,14 +100,13 @@ class StreamEstimator(KernelEstimator):
         While there are few rows, statistics become better with more of them, and the
         rows so far are learnt anew: see `onkel.estimators._beginning`.
         """
-        if not hasattr(self, "_learner"):
+        if not self.__sklearn_is_fitted__():
             if self._depends_on_rows():
                 # Once: what is learnt anew must draw the same.
                 self._seed = self._drawn_seed()
                 self._beginning = Reservoir(self._longest_beginning)
-            self._begin(X[:1], y)
-        outputs = len(self._learner.model.coef)
-        scores = np.zeros((0, outputs), self._dtype) if keep_scores else None
+            self._start_with(X[:1], y)
+        scores = np.zeros((0, self._outputs), self._dtype) if keep_scores else None
         start = 0
         while start < len(y):
             known = 0 if self._beginning is None else len(self._beginning)
@@ -98,15 +131,14 @@ class StreamEstimator(KernelEstimator):
         self._beginning = beginning
         if is_due and len(beginning) > 1:
             # Which were not predicted before they were learnt is known already.
-            mistakes, (X, y, weight) = self._learner.counters.mistakes, beginning.rows()
-            self._begin(X, y)
+            mistakes, (X, y, weight) = self._counters.mistakes, beginning.rows()
+            self._start_with(X, y)
             self._learn_rows(X, y, weight, None, first=first - len(y))
-            self._learner.counters.mistakes = mistakes
+            self._counters.mistakes = mistakes
         if len(beginning) >= self._longest_beginning:
             self._forget_beginning()
 
-    def _begin(self, X: Any, y: np.ndarray) -> None:
-        """Begin anew, with the statistics of these rows."""
-        self._learner, _ = self._new_learner(X, self._first_outputs(y), None)
+    def _start_with(self, X: Any, y: np.ndarray) -> None:
+        self._begin(X, self._first_outputs(y))
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1

@@ -41,7 +41,7 @@ import numpy as np
 from onkel.budget import cover
 from onkel.budget.declaration import UNLIMITED
 from onkel.engine.learner import Learner
-from onkel.estimators._base import Recipe
+from onkel.engine.plan import Plan
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._coverage import Covering
@@ -64,7 +64,7 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
+from onkel.problem.kernels import Kernel
 
 # Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
 LEAST_ALIKE = 0.3
@@ -155,30 +155,24 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
             )
         return learner, order
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
+    def _plan(self, kernel: Kernel) -> Plan:
+        plan: Plan = super()._plan(kernel)
+        return plan._replace(every_row=not self.lazy_core)
+
+    def _budget(self, n_rows: int | None) -> cover.Cover:
         if self.paper_box and self.coverage != "box":
             raise ValueError(
                 f'paper_box=True needs coverage="box", got coverage={self.coverage!r}'
             )
         radius = float(self.coverage_radius_)
         half_width = radius / math.sqrt(self.n_features_in_)
-        budget = cover.make(
+        return cover.make(
             self.coverage,
             radius,
             2.0 * half_width if self.paper_box else half_width,
             float(self.approx_beta),
             float(self.approx_rho),
             UNLIMITED if self.max_core is None else self.max_core,
-        )
-        loss = self._loss()
-        return Recipe(
-            loss,
-            self._rate(),
-            steps.gradient(),
-            budget,
-            ball=self._ball(loss),
-            window=self._window(n_rows),
-            every_row=not self.lazy_core,
         )
 
 

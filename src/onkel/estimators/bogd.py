@@ -25,7 +25,6 @@ victim's slot. Several classes: norms of coefficient rows.
 """
 
 from onkel.budget.sample import Uniform, Weighted
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
     AnyKernel,
@@ -44,14 +43,16 @@ from onkel.estimators._parameters import (
     parameter,
     system,
 )
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import losses, rates, steps
+from onkel.problem import losses, rates
 from onkel.problem.losses import LIPSCHITZ
+from onkel.problem.rates import Rate
 
 
 @group
 class BOGD(
-    Budgeted, ConstantSteps, AveragedExactly, AnyKernel, Passes, KernelEstimator
+    Budgeted, ConstantSteps, AveragedExactly, AnyKernel, Passes, RecipeEstimator
 ):
     """What classifier and regressor share."""
 
@@ -73,17 +74,17 @@ class BOGD(
         text="No coefficient may exceed max_coef * eta0.",
     )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
+    def _budget(self, n_rows: int | None) -> Uniform | Weighted:
+        kind = Uniform if self.sampling == "uniform" else Weighted
+        return kind(self.budget, float(self.max_coef * self.eta0))
+
+    def _rate(self) -> Rate:
         if self.alpha * self.eta0 > 0.5:
             raise ValueError(
                 f"alpha * eta0 must be at most 1/2; got alpha={self.alpha}, "
                 f"eta0={self.eta0}"
             )
-        kind = Uniform if self.sampling == "uniform" else Weighted
-        budget = kind(self.budget, float(self.max_coef * self.eta0))
-        rate = rates.constant(self.eta0, self.alpha)
-        window = self._window(n_rows)
-        return Recipe(self._loss(), rate, steps.gradient(), budget, window=window)
+        return rates.constant(self.eta0, self.alpha)
 
 
 @system

@@ -29,7 +29,6 @@ from onkel.budget.grow import Grow
 from onkel.budget.project_all import ProjectAll
 from onkel.budget.project_newest import ProjectNewest
 from onkel.budget.project_pair import ProjectPair
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import WeightedClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes, Tube
 from onkel.estimators._parameters import (
@@ -40,15 +39,18 @@ from onkel.estimators._parameters import (
     parameter,
     system,
 )
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem import losses, rates, steps
 from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
+from onkel.problem.steps import Step
 
 STRATEGIES = {"s": ProjectNewest, "nn": ProjectPair, "p": ProjectAll}
 
 
 @group
-class BPA(Budgeted, AnyKernel, Passes, KernelEstimator):
+class BPA(Budgeted, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
     _variants = {f"BPA-{name.upper()}": {"variant": name} for name in STRATEGIES}
@@ -63,15 +65,16 @@ class BPA(Budgeted, AnyKernel, Passes, KernelEstimator):
     C: float = parameter(POSITIVE, default=1.0, text="Longest step.")
     budget: Any = parameter(FROM_ONE, None, default=500)
 
-    def _strategy(self) -> Any:
-        """Strategy of the variant, or none at all."""
+    def _rate(self) -> Rate:
+        return rates.constant()
+
+    def _step(self) -> Step:
+        return steps.passive_aggressive(self.C)
+
+    def _budget(self, n_rows: int | None) -> Any:
         if self.budget is None:
             return Grow()
         return STRATEGIES[self.variant](self.budget)
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        step = steps.passive_aggressive(self.C)
-        return Recipe(self._loss(), rates.constant(), step, self._strategy())
 
 
 @system

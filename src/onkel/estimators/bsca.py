@@ -41,7 +41,6 @@ from typing import Any
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.remove import Remove
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import BatchClassifier, CountingClassifier
 from onkel.estimators._dual import DualEstimator
 from onkel.estimators._groups import (
@@ -61,7 +60,7 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import BatchRegressor
-from onkel.problem import dual_steps, losses, rates, steps
+from onkel.problem import dual_steps, losses
 from onkel.problem.losses import Loss
 
 
@@ -76,14 +75,10 @@ class BSCA(Maintained, Refitted, Monitored, AnyKernel, Blockwise, DualEstimator)
     )
     budget: Any = parameter(FROM_ONE, None, default=500)
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        # Its steps are its own, and nothing shrinks.
-        budget = (
-            Bernoulli(UNLIMITED, math.inf, UNLIMITED, Remove())
-            if self.budget is None
-            else self._hard_budget()
-        )
-        return Recipe(self._loss(), rates.constant(), steps.gradient(), budget)
+    def _budget(self, n_rows: int | None) -> Bernoulli:
+        if self.budget is None:
+            return Bernoulli(UNLIMITED, math.inf, UNLIMITED, Remove())
+        return self._hard_budget()
 
 
 @system

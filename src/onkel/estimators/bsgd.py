@@ -30,7 +30,6 @@ exact loss, among centres whose coefficients point the same way (see
 """
 
 from onkel.budget.bernoulli import Bernoulli
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
     AnyKernel,
@@ -44,28 +43,17 @@ from onkel.estimators._groups import (
     ResidualLoss,
 )
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
 
 
 class BudgetedSGD(
-    Maintained, Ball, AveragedExactly, AnyKernel, Passes, KernelEstimator
+    Maintained, Ball, AveragedExactly, AnyKernel, Passes, RecipeEstimator
 ):
     """Stochastic gradient descent on a budget, whenever that is kept."""
 
     def _budget(self, n_rows: int | None) -> Bernoulli:
         return self._hard_budget()
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = self._loss()
-        return Recipe(
-            loss,
-            self._rate(),
-            steps.gradient(),
-            self._budget(n_rows),
-            ball=self._ball(loss),
-            window=self._window(n_rows),
-        )
 
 
 @system

@@ -14,15 +14,18 @@ the oldest. Several classes: the Crammer-Singer margin without the centre's own 
 """
 
 from onkel.budget.redundant import Redundant
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import OnlineClassifier
-from onkel.estimators._groups import AnyKernel, Budgeted, Passes
+from onkel.estimators._groups import AnyKernel, Budgeted, Mistakes, Passes
 from onkel.estimators._parameters import NOT_NEGATIVE, parameter, system
-from onkel.problem import losses, rates, steps
+from onkel.estimators._recipe import RecipeEstimator
+from onkel.problem import losses
+from onkel.problem.losses import Loss
 
 
 @system
-class BudgetPerceptronClassifier(Budgeted, AnyKernel, Passes, OnlineClassifier):
+class BudgetPerceptronClassifier(
+    Mistakes, Budgeted, AnyKernel, Passes, RecipeEstimator, OnlineClassifier
+):
     """Perceptron that drops the centre it needs least.
 
     Examples
@@ -42,7 +45,8 @@ class BudgetPerceptronClassifier(Budgeted, AnyKernel, Passes, OnlineClassifier):
         text="A row with margin up to this is a mistake.",
     )
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = losses.make("perceptron", margin=self.margin)
-        budget = Redundant(self.budget)
-        return Recipe(loss, rates.constant(), steps.gradient(), budget)
+    def _loss(self) -> Loss:
+        return losses.make("perceptron", margin=self.margin)
+
+    def _budget(self, n_rows: int | None) -> Redundant:
+        return Redundant(self.budget)

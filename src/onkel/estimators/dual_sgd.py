@@ -28,7 +28,6 @@ it, so there is no average_exact.
 """
 
 from onkel.budget import spill
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._features import Featured
 from onkel.estimators._groups import (
@@ -41,7 +40,6 @@ from onkel.estimators._groups import (
 )
 from onkel.estimators._parameters import FROM_ONE, group, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
 
 
 @group
@@ -56,19 +54,13 @@ class DualSGD(Budgeted, Pegasos, Averaged, Passes, Featured):
     )
     n_components: int = 400
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
+    def _budget(self, n_rows: int | None) -> spill.Spill:
         if self.merge_size > self.budget:
             raise ValueError(
                 "merge_size must be at most budget, got "
                 f"merge_size={self.merge_size}, budget={self.budget}"
             )
-        return Recipe(
-            self._loss(),
-            self._rate(),
-            steps.gradient(),
-            spill.make(self.budget, self.merge_size),
-            window=self._window(n_rows),
-        )
+        return spill.make(self.budget, self.merge_size)
 
 
 @system

@@ -45,7 +45,6 @@ from onkel.budget.declaration import UNLIMITED
 from onkel.engine import svrg
 from onkel.engine.learner import Learner
 from onkel.engine.svrg import Memory, ReducedPlan
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._coverage import Covering
 from onkel.estimators._features import Featured
@@ -61,9 +60,10 @@ from onkel.estimators._parameters import (
     system,
 )
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import losses, rates, steps
+from onkel.problem import losses, rates
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
 
 
 @group
@@ -138,24 +138,22 @@ class DualSVRG(Budgeted, Regularised, Passes, Covering, Featured):
         guessed = self.oracle == "coverage" and self.coverage_radius == "auto"
         return super()._depends_on_rows() or guessed
 
-    def _oracle(self) -> Memory:
+    def _rate(self) -> Rate:
+        smoothness = losses.smoothness(self._loss())
+        self.eta0_ = 1.0 / (76.0 * smoothness) if self.eta0 is None else self.eta0
+        return rates.constant(self.eta0_, self.alpha)
+
+    def _plan(self, kernel: Kernel) -> ReducedPlan:
+        loss, rate, period = self._loss(), self._rate(), int(self.snapshot_period)
+        return ReducedPlan(kernel, loss, rate, False, period, self.reset)
+
+    def _budget(self, n_rows: int | None) -> Memory:
         size = int(self.memory_size)
         if self.oracle == "coverage":
             limit = UNLIMITED if self.max_core is None else self.max_core
             return svrg.make(limit, self.coverage_radius_, self.lazy_core, size)
         limit = self.budget if self.oracle == "budget" else 0
         return svrg.make(limit, 0.0, False, size)
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        loss = self._loss()
-        smoothness = losses.smoothness(loss)
-        self.eta0_ = 1.0 / (76.0 * smoothness) if self.eta0 is None else self.eta0
-        rate = rates.constant(self.eta0_, self.alpha)
-        return Recipe(loss, rate, steps.gradient(), self._oracle())
-
-    def _plan(self, kernel: Kernel, recipe: Recipe) -> ReducedPlan:
-        period = int(self.snapshot_period)
-        return ReducedPlan(kernel, recipe.loss, recipe.rate, False, period, self.reset)
 
 
 @system

@@ -18,26 +18,18 @@ times L is ours. Every row shrinks the model, also one without loss.
 """
 
 from onkel.budget.linear import Linear
-from onkel.estimators._base import Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._features import Featured
 from onkel.estimators._groups import Averaged, MarginLoss, Passes, ResidualLoss, Steps
 from onkel.estimators._parameters import system
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
 
 
 class FOGD(Steps, Averaged, Passes, Featured):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(
-            self._loss(),
-            self._rate(),
-            steps.gradient(),
-            Linear(),
-            window=self._window(n_rows),
-        )
+    def _budget(self, n_rows: int | None) -> Linear:
+        return Linear()
 
 
 @system

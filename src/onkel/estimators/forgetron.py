@@ -22,20 +22,18 @@ step of eta0 if |y - f| > epsilon, mu = |f'(x_r)|) is the heuristic of LSOKL.
 from sklearn.base import is_regressor
 
 from onkel.budget import forget
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import OnlineRegressor
-from onkel.problem import steps
 
 
-class Forgetron(Budgeted, AnyKernel, Passes, KernelEstimator):
+class Forgetron(Budgeted, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        budget = forget.make(self.budget, unsigned=is_regressor(self))
-        return Recipe(self._loss(), self._rate(), steps.gradient(), budget)
+    def _budget(self, n_rows: int | None) -> forget.Forget:
+        return forget.make(self.budget, unsigned=is_regressor(self))
 
 
 @system

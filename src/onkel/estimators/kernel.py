@@ -36,11 +36,10 @@ from typing import Any
 
 import numpy as np
 
-from onkel.engine.learner import Learner
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier, weights_of_rows
 from onkel.estimators._groups import Tube
-from onkel.estimators._machine import KernelMachine
+from onkel.estimators._machine_stream import StreamingMachine
 from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem import losses
@@ -69,7 +68,7 @@ def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
 
 
 @system
-class KernelClassifier(KernelMachine, LossClassifier):
+class KernelClassifier(StreamingMachine, LossClassifier):
     """Kernel machine on a budget that finds its parameters itself.
 
     Under class_weight `predict` and `predict_proba` are those of data in which classes
@@ -126,11 +125,9 @@ class KernelClassifier(KernelMachine, LossClassifier):
         self._choose_loss(is_rare=outputs == 1 and _is_rare(y > 0.0, weight))
         super()._fit(X, y, weight, outputs)
 
-    def _new_learner(
-        self, X: Any, outputs: int, n_rows: int | None
-    ) -> tuple[Learner, np.random.Generator]:
+    def _begin(self, X: Any, outputs: int) -> None:
         self._choose_loss(is_rare=False)
-        return super()._new_learner(X, outputs, n_rows)
+        super()._begin(X, outputs)
 
     def _choose_loss(self, is_rare: bool) -> None:
         of_auto = "log_loss" if is_rare else "squared_hinge"
@@ -193,11 +190,10 @@ class KernelClassifier(KernelMachine, LossClassifier):
         return np.array([(high - low) / 2.0, 1.0])
 
     def _index(self, y: np.ndarray) -> np.ndarray:
-        """Class numbers of targets."""
         return y.copy() if len(self.classes_) > 2 else (y > 0.0).astype(np.float64)
 
     def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
-        """Whether two classes have enough rows to hold some out."""
+        # Of two classes at least.
         counts = np.bincount(y[weight > 0.0].astype(int))
         return int((counts >= ENOUGH).sum()) >= 2
 
@@ -215,6 +211,10 @@ class KernelClassifier(KernelMachine, LossClassifier):
             return int(((scores[:, 0] > 0.0) != (y > 0.0)).sum())
         return int((scores.argmax(axis=1) != y).sum())
 
+    def _relabel(self, matrix: np.ndarray, position: np.ndarray) -> None:
+        super()._relabel(matrix, position)
+        self._fixed = self._fixed.relabelled(matrix)
+
     def _add_class(self, label: Any, scores: np.ndarray | None) -> np.ndarray | None:
         old = self.classes_
         scores = super()._add_class(label, scores)
@@ -224,7 +224,7 @@ class KernelClassifier(KernelMachine, LossClassifier):
 
 
 @system
-class KernelRegressor(KernelMachine, Tube, WeightedRegressor):
+class KernelRegressor(StreamingMachine, Tube, WeightedRegressor):
     """Kernel machine on a budget for numbers, which finds its parameters itself.
 
     Examples
@@ -273,7 +273,7 @@ class KernelRegressor(KernelMachine, Tube, WeightedRegressor):
         y = (y - self.target_mean_) / self.target_scale_
         return super()._targets(y, weight, outputs)
 
-    def _answers(self, scores: np.ndarray) -> np.ndarray:
+    def _meant(self, scores: np.ndarray) -> np.ndarray:
         return scores.astype(np.float64) * self.target_scale_ + self.target_mean_
 
     def _warn_if_useless(self, X: Any, y: np.ndarray) -> None:

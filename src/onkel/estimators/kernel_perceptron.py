@@ -14,19 +14,18 @@ Deviations: the regression form is that of the LSOKL toolbox, not of a paper.
 """
 
 from onkel.budget.grow import Grow
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import OnlineRegressor
-from onkel.problem import steps
 
 
-class KernelPerceptron(AnyKernel, Passes, KernelEstimator):
+class KernelPerceptron(AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(self._loss(), self._rate(), steps.gradient(), Grow())
+    def _budget(self, n_rows: int | None) -> Grow:
+        return Grow()
 
 
 @system

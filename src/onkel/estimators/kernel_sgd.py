@@ -19,7 +19,6 @@ and for squared_error they may overflow without it.
 """
 
 from onkel.budget.grow import Grow
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
     AnyKernel,
@@ -30,22 +29,19 @@ from onkel.estimators._groups import (
     ResidualLoss,
 )
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
+from onkel.problem.losses import Loss
 
 
-class KernelSGD(Ball, Averaged, AnyKernel, Passes, KernelEstimator):
+class KernelSGD(Ball, Averaged, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(
-            self._loss(),
-            self._rate(),
-            steps.gradient(),
-            Grow(),
-            ball=self.ball is True,
-            window=self._window(n_rows),
-        )
+    def _budget(self, n_rows: int | None) -> Grow:
+        return Grow()
+
+    def _ball(self, loss: Loss) -> bool:
+        return self.ball is True
 
 
 @system

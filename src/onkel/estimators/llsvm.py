@@ -34,15 +34,13 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from onkel.engine.evaluation import norms_of
-from onkel.engine.fitted_expansion import FittedExpansion
+from onkel.engine.fitted_expansion import FittedExpansion, expansion_of
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._groups import AnyKernel, Talkative, Tube
 from onkel.estimators._nystrom import Landmarks
 from onkel.estimators._parameters import POSITIVE, group, one_of, parameter, system
 from onkel.estimators._regressor import BatchRegressor
-from onkel.features.absent import Absent
 
 # Share of the largest eigenvalue below which one is cut.
 SMALLEST_SHARE = 1e-5
@@ -110,18 +108,9 @@ class LLSVM(Landmarks, AnyKernel, Talkative, ExpansionEstimator):
             # LIBLINEAR drops rows of weight 0, and complains if that drops a class.
             weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
         solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
-        points = np.ascontiguousarray(mapper.points, X.dtype)
         coef = np.atleast_2d(solver.coef_) @ mapper.mapping.matrix.T
-        self._expansion = FittedExpansion(
-            *(kernel, Absent(), points, norms_of(kernel, points)),
-            coef.astype(X.dtype),
-        )
-        if not self._expansion.is_bounded:
-            raise ValueError(
-                f"The coefficients of {type(self).__name__} overflowed. Smaller "
-                "numbers help: features and targets scaled to unit variance, or a "
-                "smaller C, degree or sample_weight."
-            )
+        self._expansion = expansion_of(kernel, mapper.points.astype(X.dtype), coef)
+        self._refuse_overflow(not self._expansion.is_bounded)
         self._started_with = self._learning_parameters()
         self.t_, self.n_iter_ = len(y), int(np.max(solver.n_iter_))
 

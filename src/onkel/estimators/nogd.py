@@ -38,7 +38,6 @@ import numpy as np
 from onkel.budget import landmarks
 from onkel.engine.learner import Learner
 from onkel.engine.switch import linear_in
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
@@ -53,13 +52,13 @@ from onkel.estimators._groups import (
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._nystrom import checked_rank
 from onkel.estimators._parameters import FROM_ONE, group, parameter, system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.features.nystrom import Nystrom
-from onkel.problem import steps
 
 
 @group
-class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, KernelEstimator):
+class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
     rank: int | None = parameter(
@@ -79,15 +78,9 @@ class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, KernelEstimator):
         """Coefficients of the features, shape (outputs, rank); none in phase 1."""
         return self._fitted().weights
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
+    def _budget(self, n_rows: int | None) -> landmarks.Landmarks:
         rank = checked_rank(self, default=max(1, self.budget // 5))
-        return Recipe(
-            self._loss(),
-            self._rate(),
-            steps.gradient(),
-            landmarks.make(self.budget, rank),
-            window=self._window(n_rows),
-        )
+        return landmarks.make(self.budget, rank)
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
         learner = super()._blank(outputs, features, dtype, like)

@@ -15,7 +15,6 @@ Deviations: every row shrinks the model, also one without loss.
 """
 
 from onkel.budget.grow import Grow
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
     AnyKernel,
@@ -26,21 +25,15 @@ from onkel.estimators._groups import (
     Steps,
 )
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import WeightedRegressor
-from onkel.problem import steps
 
 
-class OGD(Steps, Averaged, AnyKernel, Passes, KernelEstimator):
+class OGD(Steps, Averaged, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(
-            self._loss(),
-            self._rate(),
-            steps.gradient(),
-            Grow(),
-            window=self._window(n_rows),
-        )
+    def _budget(self, n_rows: int | None) -> Grow:
+        return Grow()
 
 
 @system

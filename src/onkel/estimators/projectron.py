@@ -29,7 +29,6 @@ from typing import Any
 
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.project_if_close import ProjectIfClose
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import (
@@ -40,13 +39,14 @@ from onkel.estimators._parameters import (
     parameter,
     system,
 )
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import OnlineRegressor
-from onkel.problem import losses, steps
+from onkel.problem import losses
 from onkel.problem.losses import Loss
 
 
 @group
-class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
+class Projectron(Budgeted, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
     _variants = {"Projectron": {}, "Projectron++": {"aggressive": True}}
@@ -59,8 +59,7 @@ class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
     )
     budget: Any = parameter(FROM_ONE, None, default=500)
 
-    def _represent(self, aggressive: bool = False) -> ProjectIfClose:
-        """Strategy that the parameters describe."""
+    def _budget(self, n_rows: int | None) -> ProjectIfClose:
         if self.projection_threshold >= 1.0 and self.kernel in ("rbf", "laplacian"):
             raise ValueError(
                 f"projection_threshold must be below 1 with kernel={self.kernel!r}, "
@@ -68,14 +67,11 @@ class Projectron(Budgeted, AnyKernel, Passes, KernelEstimator):
                 f"{self.projection_threshold}"
             )
         limit = UNLIMITED if self.budget is None else self.budget
-        return ProjectIfClose(limit, float(self.projection_threshold), aggressive)
-
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        return Recipe(self._loss(), self._rate(), steps.gradient(), self._represent())
+        return ProjectIfClose(limit, float(self.projection_threshold), False)
 
 
 @system
-class ProjectronClassifier(Projectron, Mistakes, OnlineClassifier):
+class ProjectronClassifier(Mistakes, Projectron, OnlineClassifier):
     """Perceptron that stores only rows which its centres do not represent.
 
     Examples
@@ -99,12 +95,12 @@ class ProjectronClassifier(Projectron, Mistakes, OnlineClassifier):
         # The hinge proposes rows with a small margin too; the budget tells them apart.
         return losses.make("hinge") if self.aggressive else super()._loss()
 
-    def _represent(self, aggressive: bool = False) -> ProjectIfClose:
-        return super()._represent(self.aggressive)
+    def _budget(self, n_rows: int | None) -> ProjectIfClose:
+        return super()._budget(n_rows)._replace(aggressive=self.aggressive)
 
 
 @system
-class ProjectronRegressor(Projectron, FixedSteps, OnlineRegressor):
+class ProjectronRegressor(FixedSteps, Projectron, OnlineRegressor):
     """Fixed steps towards targets; rows that the centres represent are not stored.
 
     Examples

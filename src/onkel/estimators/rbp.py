@@ -13,20 +13,18 @@ clock at each. The newcomer takes the slot of the centre that left. The regressi
 """
 
 from onkel.budget.discard import Discard
-from onkel.estimators._base import KernelEstimator, Recipe
 from onkel.estimators._classifier import OnlineClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, FixedSteps, Mistakes, Passes
 from onkel.estimators._parameters import system
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.estimators._regressor import OnlineRegressor
-from onkel.problem import steps
 
 
-class RBP(Budgeted, AnyKernel, Passes, KernelEstimator):
+class RBP(Budgeted, AnyKernel, Passes, RecipeEstimator):
     """What classifier and regressor share."""
 
-    def _recipe(self, n_rows: int | None) -> Recipe:
-        budget = Discard(self.budget)
-        return Recipe(self._loss(), self._rate(), steps.gradient(), budget)
+    def _budget(self, n_rows: int | None) -> Discard:
+        return Discard(self.budget)
 
 
 @system

@@ -14,7 +14,8 @@ from onkel.budget.declaration import UNLIMITED
 from onkel.budget.merge import Merge
 from onkel.engine import dual
 from onkel.engine.learner import Learner, ScoreOverflowError, Shape
-from onkel.problem import kernels, losses, rates
+from onkel.engine.recipe import Recipe
+from onkel.problem import kernels, losses
 from onkel.refit.held_out import Targets
 
 # Of the order of rows, and of the strategy's draws.
@@ -39,14 +40,12 @@ def merged_centers(
     loss = losses.make("hinge")
     if targets.is_regression:
         loss = losses.make("epsilon_insensitive", EPSILON)
-    plan = dual.make(
-        *(kernels.make("rbf", gamma, 1, 0.0), loss, rates.constant()),
-        *(targets.y, weight, targets.outputs),
-    )
+    kernel = kernels.make("rbf", gamma, 1, 0.0)
+    plan = dual.make(kernel, loss, targets.y, weight, targets.outputs)
     strategy = Bernoulli(budget, math.inf, UNLIMITED, Merge())
     order, draws, _ = np.random.SeedSequence(SEED).spawn(3)
     shape = Shape(targets.outputs, X.shape[1], X.dtype)
-    learner = Learner(plan, strategy, shape, np.random.default_rng(draws))
+    learner = Learner(Recipe(plan, strategy), shape, np.random.default_rng(draws))
     visits = np.random.default_rng(order).permutation(rows)
     # An epoch of BSCA begins a block there, for the average that it keeps.
     late = max(rows - budget, 0)

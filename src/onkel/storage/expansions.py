@@ -18,8 +18,8 @@ from onkel.storage.filling import filled
 from onkel.storage.learners import refuse_norms
 
 
-def former_expansion(learner: Any) -> tuple[FittedExpansion, int]:
-    """Return what a former version kept in a learner that never learnt, and its rows.
+def refuse_former(learner: Any) -> Learner:
+    """Return a learner of a former version, which never learnt, if it is such.
 
     Raises
     ------
@@ -29,25 +29,36 @@ def former_expansion(learner: Any) -> tuple[FittedExpansion, int]:
     if not isinstance(learner, Learner) or type(learner.model) is not Model:
         raise ValueError("its learner is none")
     model = learner.model
-    kernel: Any = getattr(learner.plan, "kernel", None)
-    counters = model.counters
-    if not isinstance(counters, np.recarray) or counters.dtype != COUNTERS:
+    if not isinstance(model.counters, np.recarray) or model.counters.dtype != COUNTERS:
         raise ValueError("its model has no counters")
-    if len(counters) != 1 or counters[0].factor != 1.0:
+    if len(model.counters) != 1 or model.counters[0].factor != 1.0:
         raise ValueError("Model.counters.factor is not 1")
-    count, rows = int(counters[0].count), int(counters[0].t)
     for name in ("points", "norms", "coef"):
         if not isinstance(getattr(model, name), np.ndarray):
             raise ValueError(f"Model.{name} is no array")
-    within("Model.counters.count", count, 1, min(len(model.points), len(model.norms)))
+    most = min(len(model.points), len(model.norms))
+    within("Model.counters.count", int(learner.counters.count), 0, most)
+    for name in ("t", "updates", "maintenance", "mistakes"):
+        within(f"Model.counters.{name}", int(learner.counters[name]), 0, MOST)
+    return learner
+
+
+def former_expansion(learner: Learner) -> FittedExpansion:
+    """Return the expansion that a former version kept in such a learner."""
+    model, count = learner.model, int(learner.counters.count)
+    kernel: Any = getattr(learner.plan, "kernel", None)
     points = np.ascontiguousarray(model.points[:count])
     coef = np.ascontiguousarray(np.atleast_2d(model.coef)[:, :count])
-    norms = model.norms[:count].copy()
-    within("Model.counters.t", rows, 0, MOST)
-    return FittedExpansion(kernel, Absent(), points, norms, coef), rows
+    return FittedExpansion(kernel, Absent(), points, model.norms[:count].copy(), coef)
 
 
-def refuse_expansion(value: FittedExpansion, twin: Any, shape: Shape) -> None:
+def refuse_expansion(
+    value: FittedExpansion,
+    twin: Any,
+    shape: Shape,
+    least: int,
+    most: int = MOST,
+) -> None:
     """Refuse what an estimator with these parameters could not have found.
 
     Parameters
@@ -58,6 +69,8 @@ def refuse_expansion(value: FittedExpansion, twin: Any, shape: Shape) -> None:
         The estimator, unfitted; it may be changed.
     shape
         Of the expansion.
+    least, most
+        Centres.
 
     Raises
     ------
@@ -74,7 +87,7 @@ def refuse_expansion(value: FittedExpansion, twin: Any, shape: Shape) -> None:
     sizes = Sizes(outputs=shape.outputs, labels=2)
     row = np.zeros((1, shape.features), shape.dtype)
     filled(twin._kernel(row), value.kernel, sizes)
-    within("FittedExpansion.points", size, 1, twin.budget)
+    within("FittedExpansion.points", size, least, most)
     wanted = {"norms": (size,), "coef": (shape.outputs, size)}
     for name, expected in wanted.items():
         array = getattr(value, name)

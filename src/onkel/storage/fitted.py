@@ -16,20 +16,24 @@ from sklearn.base import ClassifierMixin
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.mapper import Mapper
-from onkel.estimators._base import KernelEstimator
 from onkel.estimators._classifier import outputs_for
-from onkel.estimators._machine import KernelMachine
+from onkel.estimators._machine_stream import StreamingMachine
+from onkel.estimators._recipe import RecipeEstimator
 from onkel.model.ranges import MOST, within
-from onkel.storage.expansions import former_expansion, refuse_expansion
+from onkel.storage.expansions import (
+    former_expansion,
+    refuse_expansion,
+    refuse_former,
+)
 from onkel.storage.learners import filled_learner, filled_mapper
-from onkel.storage.machines import check_machine, check_rows
+from onkel.storage.machines import check_machine, check_rows, former_machine
 
 # What learning leaves in an estimator that is nobody else's business.
 PRIVATE = (
     *("_learner", "_mapper", "_expansion", "_started_with", "_classes_given"),
     *("_beginning", "_seed"),
     *("_recent", "_start", "_next_refit", "_extent"),
-    *("_quick", "_quick_gamma"),
+    *("_fixed", "_quick", "_quick_gamma", "_tally", "_draws"),
 )
 # Made anew when needed, or somebody else's.
 LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
@@ -133,29 +137,13 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
 
 
 # What learning always leaves: in all, in classifiers, and in kernel machines.
-OF_ALL = ("n_features_in_", "n_iter_", "_started_with", "_learner")
+OF_ALL = ("n_features_in_", "n_iter_", "_started_with")
 OF_CLASSIFIERS = ("classes_", "_classes_given")
 OF_MACHINES = (
     *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "mixture_"),
-    *("_recent", "_start", "_next_refit", "_extent", "_quick", "_quick_gamma"),
+    *("_recent", "_start", "_next_refit", "_extent", "_quick_gamma"),
+    *("_fixed", "_quick", "_tally", "_draws"),
 )
-
-
-def _refuse_missing(cls: type, fitted: dict[str, Any], started: dict[str, Any]) -> None:
-    names = list(OF_ALL)
-    is_classifier, is_machine = (
-        issubclass(cls, kind) for kind in (ClassifierMixin, KernelMachine)
-    )
-    names += OF_CLASSIFIERS if is_classifier else ()
-    names += OF_MACHINES if is_machine else ()
-    if "coverage_radius" in started:
-        names.append("coverage_radius_")
-    if is_machine and not is_classifier:
-        names += ["target_mean_", "target_scale_"]
-    # A machine that has only been fitted makes probabilities by these.
-    if is_machine and is_classifier and fitted.get("_quick") is None:
-        names += ["calibration_"] if len(fitted.get("classes_", ())) > 1 else []
-    _refuse_without(names, fitted)
 
 
 def _refuse_without(names: list[str], fitted: dict[str, Any]) -> None:
@@ -186,7 +174,9 @@ def made(cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:
         CHECKS.get(name, _any)(name, value)
     if "_mapper" in fitted:
         fitted = {**fitted, "_mapper": _mapper(cls(**parameters), fitted)}
-    elif issubclass(cls, KernelEstimator):
+    elif issubclass(cls, StreamingMachine):
+        fitted = _machine(cls, parameters, fitted)
+    elif issubclass(cls, RecipeEstimator):
         fitted = _learnt(cls, parameters, fitted)
     else:
         fitted = _expanded(cls, parameters, fitted)
@@ -220,8 +210,11 @@ def _mapper(twin: Any, fitted: dict[str, Any]) -> Mapper:
 def _learnt(
     cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]
 ) -> dict[str, Any]:
-    started = fitted.get("_started_with")
-    _refuse_missing(cls, fitted, started if isinstance(started, dict) else {})
+    """Check what a system has that follows a recipe."""
+    names = [*OF_ALL, "_learner"]
+    names += OF_CLASSIFIERS if issubclass(cls, ClassifierMixin) else ()
+    names += ["coverage_radius_"] if "coverage_radius" in parameters else ()
+    _refuse_without(names, fitted)
     value = fitted["_learner"]
     if not isinstance(value, Learner):
         raise ValueError("its learner is none")
@@ -229,24 +222,59 @@ def _learnt(
     features, dtype = _shape(value.model.points, fitted)
     if value.model.norms.shape != value.model.points.shape[:1]:
         raise ValueError("Model.norms is not as long as Model.points")
-    outputs = _outputs(cls, fitted)
+    outputs, twin = _outputs(cls, fitted), cls(**{**parameters, **started})
+    learner = filled_learner(twin._blank(outputs, features, dtype, value), value)
+    _refuse_learnt_of_one_label(outputs, fitted, learner.size)
+    _check_beginning(cls, fitted, Shape(outputs, features, dtype))
+    return {**fitted, "_learner": learner, "_started_with": started}
 
-    def filled(value: Any) -> Learner:
-        twin = cls(**{**parameters, **started})
-        return filled_learner(twin._blank(outputs, features, dtype, value), value)
 
-    learner = filled(value)
-    if outputs == 1 and len(fitted.get("classes_", (0, 1))) < 2 and learner.size:
+def _refuse_learnt_of_one_label(
+    outputs: int, fitted: dict[str, Any], size: int
+) -> None:
+    if outputs == 1 and len(fitted.get("classes_", (0, 1))) < 2 and size:
         raise ValueError("who has seen a single label has learnt nothing")
-    fitted = {**fitted, "_learner": learner, "_started_with": started}
-    if issubclass(cls, KernelMachine):
-        if fitted["_quick"] is not None:
-            fitted["_quick"] = filled(fitted["_quick"])
-        check_machine(fitted, learner, int(started["memory_size"]))
+
+
+def _check_beginning(cls: Any, fitted: dict[str, Any], shape: Shape) -> None:
+    """Check the first rows of a stream, if it has just begun."""
     if fitted.get("_beginning") is not None:
         if "_seed" not in fitted:
             raise ValueError("_seed is missing from a stream that has just begun")
-        check_rows("_beginning", fitted["_beginning"], learner, cls._longest_beginning)
+        check_rows("_beginning", fitted["_beginning"], shape, cls._longest_beginning)
+
+
+def _machine(
+    cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]
+) -> dict[str, Any]:
+    """Check what a kernel machine has: a fixed model, and perhaps a quick learner."""
+    if "_learner" in fitted:  # of a former version
+        fitted = former_machine(fitted)
+    is_classifier = issubclass(cls, ClassifierMixin)
+    names = [*OF_ALL, *OF_MACHINES]
+    names += OF_CLASSIFIERS if is_classifier else ("target_mean_", "target_scale_")
+    # A machine that has only been fitted makes probabilities by these.
+    if is_classifier and fitted.get("_quick") is None:
+        names += ["calibration_"] if len(fitted.get("classes_", ())) > 1 else []
+    _refuse_without(names, fitted)
+    value = fitted["_fixed"]
+    if type(value) is not FittedExpansion:
+        raise ValueError("its fixed model is none")
+    started = _started(cls, fitted)
+    features, dtype = _shape(value.points, fitted)
+    shape = Shape(_outputs(cls, fitted), features, dtype)
+    given = {**parameters, **started}
+    refuse_expansion(value, cls(**given), shape, least=0)
+    _refuse_learnt_of_one_label(shape.outputs, fitted, value.size)
+    fitted = {**fitted, "_started_with": started}
+    quick = fitted["_quick"]
+    if quick is not None:
+        if not isinstance(quick, Learner):
+            raise ValueError("its quick learner is none")
+        blank = cls(**given)._blank(shape.outputs, features, dtype, quick)
+        fitted["_quick"] = filled_learner(blank, quick)
+    check_machine(fitted, shape, int(started["memory_size"]))
+    _check_beginning(cls, fitted, shape)
     return fitted
 
 
@@ -255,21 +283,24 @@ def _expanded(
 ) -> dict[str, Any]:
     """Check what a system has that learnt all rows at once."""
     if "_learner" in fitted:  # of a former version
-        value, rows = former_expansion(fitted["_learner"])
-        fitted = {**fitted, "_expansion": value, "t_": rows}
-    names = ["_expansion", "t_", "n_features_in_", "n_iter_", "_started_with"]
+        learner = refuse_former(fitted["_learner"])
+        fitted = {
+            **{name: part for name, part in fitted.items() if name != "_learner"},
+            "_expansion": former_expansion(learner),
+            "t_": int(learner.counters.t),
+        }
+    names = [*OF_ALL, "_expansion", "t_"]
     names += OF_CLASSIFIERS if issubclass(cls, ClassifierMixin) else ()
     _refuse_without(names, fitted)
     value = fitted["_expansion"]
     if type(value) is not FittedExpansion:
         raise ValueError("its expansion is none")
     features, dtype = _shape(value.points, fitted)
-    outputs = _outputs(cls, fitted)
+    shape = Shape(_outputs(cls, fitted), features, dtype)
     started = _started(cls, fitted)
     twin = cls(**{**parameters, **started})
-    refuse_expansion(value, twin, Shape(outputs, features, dtype))
-    kept = {name: part for name, part in fitted.items() if name != "_learner"}
-    return {**kept, "_started_with": started}
+    refuse_expansion(value, twin, shape, least=1, most=twin.budget)
+    return {**fitted, "_started_with": started}
 
 
 def _started(cls: Any, fitted: dict[str, Any]) -> dict[str, Any]:

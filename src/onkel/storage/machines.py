@@ -1,7 +1,7 @@
 """Machines: whether what a kernel machine keeps besides its learner fits the learner.
 
 Rows that it was shown last, and the scale of features, come back to compiled code with
-the next re-fit. As in `shapes`, a file may only say what a machine could have come to.
+the next re-fit. A file may only say what a machine could have come to.
 """
 
 from numbers import Integral, Real
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from onkel.engine.learner import Learner
+from onkel.engine.learner import Shape
 from onkel.estimators._checks import largest_entry
+from onkel.estimators._machine_stream import Tally
 from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
+from onkel.storage.expansions import former_expansion, refuse_former
 
 # What there is of each feature in a scaler.
 OF_FEATURES: dict[type, tuple[str, ...]] = {
@@ -24,15 +26,31 @@ OF_FEATURES: dict[type, tuple[str, ...]] = {
 }
 
 
-def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None:
-    """Refuse what was learnt besides a learner, if it does not fit it.
+def former_machine(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return what was learnt as it is kept now, of a machine of a former version.
+
+    It had a learner that never learnt in the place of its fixed model.
+    """
+    learner = refuse_former(fitted["_learner"])
+    counters = {name: int(learner.counters[name]) for name in vars(Tally())}
+    kept = {name: part for name, part in fitted.items() if name != "_learner"}
+    return {
+        **kept,
+        "_fixed": former_expansion(learner),
+        "_tally": Tally(**counters),
+        "_draws": learner.rng,
+    }
+
+
+def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
+    """Refuse what was learnt besides models, if it does not fit them.
 
     Parameters
     ----------
     fitted
         All that was learnt.
-    learner
-        Which is checked already.
+    shape
+        Of its models, which are checked already.
     memory
         Rows that may be kept.
 
@@ -41,7 +59,16 @@ def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None
     ValueError
         Names the part.
     """
-    features = learner.model.points.shape[1]
+    features = shape.features
+    if not isinstance(fitted["_draws"], np.random.Generator):
+        raise ValueError("it has no generator")
+    tally = fitted["_tally"]
+    if type(tally) is not Tally:
+        raise ValueError("it has no counters")
+    for name, number in vars(tally).items():
+        if type(number) is not int:
+            raise ValueError(f"{name} is no number of rows")
+        within(name, number, 0, MOST)
     if not isinstance(fitted["_next_refit"], Integral):
         raise ValueError("_next_refit is no number of rows")
     within("_next_refit", fitted["_next_refit"], 0, 2 * MOST)
@@ -65,7 +92,7 @@ def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None
     ):
         raise ValueError("its features have no extent")
     within("_extent.rows", extent.rows, 0, MOST)
-    check_rows("_recent", fitted["_recent"], learner, memory)
+    check_rows("_recent", fitted["_recent"], shape, memory)
     targets = [y for _, y, _ in fitted["_recent"].kept]
     classes = fitted.get("classes_")
     for y in targets:
@@ -103,7 +130,7 @@ def _check_scaler(scaler: Any, features: int) -> None:
         raise ValueError("its scaler has seen no number of rows")
 
 
-def check_rows(name: str, kept: Any, learner: Learner, most: int) -> None:
+def check_rows(name: str, kept: Any, shape: Shape, most: int) -> None:
     """Refuse rows that are kept, if they are none, or too many.
 
     Raises
@@ -111,7 +138,7 @@ def check_rows(name: str, kept: Any, learner: Learner, most: int) -> None:
     ValueError
         Names the part.
     """
-    features, dtype = learner.model.points.shape[1], learner.dtype
+    _, features, dtype = shape
     largest = largest_entry(dtype, features)
     if not isinstance(kept, Reservoir) or not isinstance(kept.kept, list):
         raise ValueError(f"{name} has no rows")

@@ -21,6 +21,7 @@ from onkel.budget.declaration import DECLARED
 from onkel.engine import dual, fitted_expansion, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
+from onkel.estimators._machine_stream import Tally
 from onkel.model import averages, center_cache, expansion, inverse
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
@@ -94,6 +95,7 @@ OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "Learner": (Learner, ("plan", "budget", "rng", "model")),
     "Mapper": (Mapper, ("mapping", "kernel", "points", "norms")),
     "Reservoir": (Reservoir, ("size", "kept")),
+    "Tally": (Tally, ("t", "updates", "maintenance", "mistakes")),
     **SCALERS,
 }
 NUMBERS = {

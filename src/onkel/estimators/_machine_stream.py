@@ -1,0 +1,354 @@
+"""What KernelClassifier and KernelRegressor share in a stream: two models.
+
+A fixed one was fitted to the last rows, and is fitted anew now and then; a quick one
+learns each row at once. They answer together, by `onkel.engine.mixture`.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from onkel.budget.project_all import ProjectAll
+from onkel.engine.fitted_expansion import FittedExpansion
+from onkel.engine.learner import Learner, Shape, same_generator
+from onkel.engine.mixture import mix
+from onkel.engine.plan import Plan
+from onkel.engine.recipe import Recipe
+from onkel.estimators._machine import KernelMachine
+from onkel.estimators._stream import StreamEstimator
+from onkel.problem import kernels, rates, steps
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
+from onkel.refit.extent import Extent
+from onkel.refit.reservoir import Reservoir
+from onkel.refit.values import weighed
+
+# Rows of a stream before the first re-fit, and the growth from one to the next.
+FIRST_REFIT, GROWTH = 256, 1.3
+# Share of the budget that is the quick learner's.
+QUICK = 0.8
+# Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
+LONGEST_STEP = 8.0
+# Rate at which the weights of the mixture learn, and the largest margin they see.
+MIXING, LIMIT = 0.01, 3.0
+# Most centres in a stream, if nobody says how many.
+AUTO_IN_A_STREAM = 500
+# To learn from.
+NOTHING = np.zeros(0)
+
+
+@dataclass
+class Tally:
+    """What both models have seen and done, whichever of them is there."""
+
+    t: int = 0
+    updates: int = 0
+    maintenance: int = 0
+    mistakes: int = 0
+
+
+class StreamingMachine(KernelMachine, StreamEstimator):
+    """A kernel machine that goes on learning."""
+
+    _fixed: FittedExpansion
+    _quick: Learner | None = None
+    _tally: Tally
+    _draws: np.random.Generator  # of the seeds of its re-fits
+
+    # The re-fit takes its statistics anew, from rows of its own.
+    _longest_beginning = FIRST_REFIT // 2
+
+    # ---- what was learnt
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fixed")
+
+    def _answer(self) -> FittedExpansion:
+        """Return the fixed model."""
+        # AttributeError, so that hasattr is False before fit
+        if not hasattr(self, "_fixed"):
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet: call fit or partial_fit"
+            )
+        return self._fixed
+
+    @property
+    def _counters(self) -> Tally:
+        self._answer()
+        return self._tally
+
+    @property
+    def _dtype(self) -> Any:
+        return self._fixed.coef.dtype
+
+    @property
+    def _outputs(self) -> int:
+        return len(self._fixed.coef)
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """Centres: those of the fitted learner, in features scaled, times relevance_.
+
+        In a stream those of the quick learner follow, in features scaled.
+        """
+        others = [learner.points for learner in self._learners()]
+        return np.concatenate([self._answer().centers, *others])
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the centres; in a stream times the learners' weights."""
+        coef = self._answer().center_coef
+        if self._quick is None:
+            return coef
+        fixed, quick = self.mixture_.astype(self._dtype)
+        return np.concatenate([fixed * coef, quick * self._quick.coef], axis=1)
+
+    @property
+    def model_size_(self) -> int:
+        """Number of centres, in a stream of both learners."""
+        return self._answer().size + sum(learner.size for learner in self._learners())
+
+    def _learners(self) -> list[Learner]:
+        return [] if self._quick is None else [self._quick]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = self._scaled(self._checked_rows(X))
+        scores = self._fixed.score(weighed(rows, self.relevance_), self._n_jobs())
+        if self._quick is not None:
+            quick = self._quick.score(rows, self._n_jobs())
+            both = np.stack([scores, quick], axis=1).astype(np.float64)
+            scores = self._mixed(both, self.mixture_).astype(self._dtype)
+        return self._meant(scores)
+
+    def _meant(self, scores: np.ndarray) -> np.ndarray:
+        """What scores stand for: in regression, targets were scaled."""
+        return scores
+
+    # ---- beginning
+
+    def _fit(self, X: Any, y: np.ndarray, weight: Any, outputs: int) -> None:
+        order, self._draws, _ = self._seeds()
+        self._fixed = self._solved(X, y, weight, outputs, order)
+        self._tally = Tally(t=len(y))
+        # Not before there are as many recent rows as these, or as can be kept.
+        enough = min(len(y), self.memory_size)
+        first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
+        self._go_on_from(X, first, self._first_weights())
+        self._started_with = self._learning_parameters()
+        self.n_iter_ = 1
+
+    def _depends_on_rows(self) -> bool:
+        return True
+
+    def _begin(self, X: Any, outputs: int) -> None:
+        _, self._draws, _ = self._seeds()
+        self._learn_scale(X)
+        self._guess(X)
+        none = np.zeros((0, X.shape[1]))
+        self._fixed = self._expansion(X, none, np.zeros((outputs, 0)))
+        self._tally = Tally()
+        self._go_on_from(X, FIRST_REFIT, np.ones(2))
+
+    def _go_on_from(self, X: Any, first: int, weights: np.ndarray) -> None:
+        """Be ready for a stream, with the first re-fit after so many rows in all."""
+        self._recent = Reservoir(self.memory_size)
+        self._next_refit = first
+        self._extent = Extent.empty(X)
+        self._quick = None
+        self._quick_gamma = 1.0  # of it, in units of the first guess
+        self.mixture_ = weights
+
+    def _fork(self) -> None:
+        self._tally, self._draws = replace(self._tally), same_generator(self._draws)
+        if self._quick is not None:
+            self._quick = self._quick.fork()
+
+    def _refuse_endless(self) -> None:
+        """Refuse nothing: all parameters are for streams, too."""
+
+    # ---- the quick learner
+
+    @abstractmethod
+    def _online_loss(self) -> Loss:
+        """Loss of the quick learner."""
+
+    def _in_a_stream(self) -> int:
+        """Budget of a stream."""
+        return AUTO_IN_A_STREAM if self.budget == "auto" else int(self.budget)
+
+    def _quick_size(self) -> int:
+        """Part of the budget that is the quick learner's."""
+        return max(round(QUICK * self._in_a_stream()), 1)
+
+    def _quick_learner(self, gamma: float, X: Any, outputs: int) -> Learner:
+        """Make one that has learnt nothing; gamma in units of the first guess."""
+        plan = Plan(
+            kernels.make("rbf", gamma * self._start, 1, 0.0),
+            self._online_loss(),
+            rates.constant(),
+            steps.passive_aggressive(LONGEST_STEP),
+            ball=False,
+        )
+        recipe = Recipe(plan, ProjectAll(self._quick_size()))
+        shape = Shape(outputs, X.shape[1], X.dtype)
+        return Learner(recipe, shape, np.random.default_rng(0))
+
+    def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
+        """Make it for a model file to fill, with the gamma of what is there."""
+        self._settle_gamma(like.plan.kernel)
+        self._check_parameters()
+        return self._quick_learner(1.0, np.zeros((1, features), dtype), outputs)
+
+    def _settle_gamma(self, kernel: Kernel) -> None:
+        self.gamma = self.gamma_ = self._start = float(kernel.gamma)
+
+    # ---- going on
+
+    def _learn(self, X: Any, y: Any, weight: Any, first: int) -> Iterator[np.ndarray]:
+        weight = np.ones(len(y)) if weight is None else weight
+        if self._tally.t == 0:
+            self._scale_targets(y)
+        for part in self._until_refits(len(y)):
+            yield self._learn_part(X[part], y[part], weight[part], first + part.start)
+
+    def _pass_over(self, X: Any, weight: np.ndarray | None) -> None:
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        for part in self._until_refits(X.shape[0]):
+            self._take(X[part], np.zeros(part.stop - part.start), weight[part])
+
+    def _until_refits(self, rows: int) -> Iterator[slice]:
+        """Cut rows where a re-fit is due, and make it."""
+        start = 0
+        while start < rows:
+            due = max(self._next_refit - self._tally.t, 1)
+            stop = min(rows, start + due)
+            yield slice(start, stop)
+            if self._tally.t >= self._next_refit:
+                self._refit_recent()
+                self._next_refit = math.ceil(GROWTH * self._tally.t)
+            start = stop
+
+    @abstractmethod
+    def _first_weights(self) -> np.ndarray:
+        """Weights of the fixed and the quick learner, before any were learnt."""
+
+    def _learn_part(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, first: int
+    ) -> np.ndarray:
+        """Learn some rows; returns their answers before each was learnt."""
+        outputs, rows = self._outputs, self._scaled(X)
+        targets = self._targets(y, weight, outputs)
+        if self._quick is None:
+            self._quick = self._quick_learner(self._quick_gamma, X, outputs)
+        scores = np.zeros((len(y), 2, outputs))
+        known = weighed(rows, self.relevance_)
+        scores[:, 0] = self._fixed.score(known, self._n_jobs())
+        learning = self._learn_with(self._quick, rows, targets.y, weight, None, first)
+        scores[:, 1] = np.concatenate(list(learning))
+        self.mixture_ = self.mixture_.copy()
+        mixed = self._mixed(scores, self.mixture_, targets.y)
+        quick = self._quick.counters
+        self._tally.mistakes += self._count_mistakes(mixed, targets.y)
+        self._tally.updates = int(quick.updates)
+        self._tally.maintenance = int(quick.maintenance)
+        self._take(X, self._index(y), weight)
+        return self._meant(mixed.astype(self._dtype))
+
+    @abstractmethod
+    def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
+        """Count rows whose class was not predicted; there are none in regression."""
+
+    @abstractmethod
+    def _index(self, y: np.ndarray) -> np.ndarray:
+        """Targets as they are kept: class numbers, or the targets themselves."""
+
+    def _take(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        """Count rows, and keep them for the next re-fit."""
+        self._extent = self._extent.grown(X)
+        self._tally.t += len(y)
+        self._recent = self._recent.copy()
+        self._recent.add(X, y, weight)
+
+    @abstractmethod
+    def _mixture_loss(self) -> Loss:
+        """Loss by which the weights of the models are learnt."""
+
+    def _mixed(
+        self, scores: np.ndarray, weights: np.ndarray, y: np.ndarray = NOTHING
+    ) -> np.ndarray:
+        """Mix the scores of both models; the weights change, if they learn from y."""
+        out = np.empty((len(scores), scores.shape[2]))
+        limit = self._largest_score()
+        mix(self._mixture_loss(), scores, y, weights, MIXING, limit, out)
+        return out
+
+    def _largest_score(self) -> float:
+        """Return the largest score that the weights of the mixture see."""
+        return LIMIT
+
+    # ---- fitting anew
+
+    @abstractmethod
+    def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
+        """Whether rows are enough to hold some out."""
+
+    def _refit_recent(self) -> None:
+        """Fit a machine to the recent rows.
+
+        While these are all rows so far, the quick learner sees them again, with the
+        gamma that makes the fewest mistakes; later it goes on as it is.
+        """
+        X, y, weight = self._recent.rows()
+        outputs, has_all = self._outputs, self._tally.t <= self.memory_size
+        if not self._is_enough(y, weight):
+            return
+        signed = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
+        rng = np.random.default_rng(self._draws.integers(2**32))
+        before = self.scaler_
+        if before is not None:
+            self.scaler_ = self._extent.scaler(before)
+        self._guess(X)
+        if has_all:
+            self._scale_targets(y)
+        fixed = self._in_a_stream() - self._quick_size()
+        found = self._found(X, signed, weight, outputs, rng, max(fixed, 1))
+        if self._fixed.size == 0 and self.is_regression:
+            # Both predict the whole target, so that they must not be added up.
+            self.mixture_ = self._first_weights()
+        self._fixed = self._expansion(X, found.points, found.coef)
+        if has_all:
+            self._replay(X, signed, weight)
+        else:
+            self._carry_over(before, X)
+
+    def _carry_over(self, before: Any, X: Any) -> None:
+        """Let the quick learner go on in another scale: move its centres there."""
+        quick = self._quick
+        if quick is None or before is None:
+            return
+        points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
+        shape = Shape(len(quick.model.coef), points.shape[1], X.dtype)
+        moved = Learner(Recipe(quick.plan, quick.budget), shape, quick.rng)
+        moved.adopt(points, quick.coef)
+        for name in vars(Tally()):
+            setattr(moved.counters, name, getattr(quick.counters, name))
+        self._quick = moved
+
+    def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        """Let the quick learner see the rows again, with three gammas."""
+        outputs, rows = self._outputs, self._scaled(X)
+        targets = self._targets(y, weight, outputs)
+        tried = []
+        for factor in (0.5, 1.0, 2.0):
+            gamma = self._quick_gamma * factor
+            quick = self._quick_learner(gamma, X, outputs)
+            scores = list(self._learn_with(quick, rows, targets.y, weight))
+            error = targets.error(np.concatenate(scores), np.arange(len(y)))
+            tried.append((error, gamma, quick))
+        _, self._quick_gamma, self._quick = min(tried, key=lambda entry: entry[:2])
