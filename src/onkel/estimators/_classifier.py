@@ -1,126 +1,24 @@
-"""Classifiers: labels that may appear at any time, and what scores mean for them."""
+"""Classifiers: what users call, and what scores mean for labels."""
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
-from onkel.estimators._checks import checked_weights
-from onkel.estimators._entries import plain_targets
+from onkel.estimators._class_weights import weights_of_rows
 from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._fitting import Fits, FitsWeighted
 from onkel.estimators._groups import ClassWeighted
+from onkel.estimators._labels import (
+    LabelStream,
+    encode,
+    outputs_for,
+    plain,
+    refuse_targets_of_regression,
+)
 from onkel.estimators._learning import LearningEstimator
-from onkel.estimators._stream import StreamEstimator
 from onkel.refit.calibration import chances, log_chances
-
-
-def outputs_for(classes: np.ndarray) -> int:
-    """Return how many scores a row has: one for two classes, else one a class."""
-    return len(classes) if len(classes) > 2 else 1
-
-
-def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels as compiled code reads them: -1 and +1, or the class index."""
-    index = np.searchsorted(classes, y).astype(np.float64)
-    return index if len(classes) > 2 else 2.0 * index - 1.0
-
-
-def unknown(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Rows whose label is not among the classes; sorts nothing, unlike np.isin."""
-    nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return np.flatnonzero(classes[nearest] != y)
-
-
-def refuse_targets_of_regression(y: np.ndarray) -> None:
-    """Raise if y holds no labels; integers are labels without a closer look."""
-    if y.dtype.kind in "iub" or (y.dtype.kind == "f" and (y == np.rint(y)).all()):
-        return
-    check_classification_targets(y)
-
-
-def plain(label: Any) -> Any:
-    """Return a label as Python's text or number, as messages show it."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def refuse_strange_weights(class_weight: dict, classes: list, known: bool) -> None:
-    """Refuse weights of classes that there are not, while others have none.
-
-    The rule is scikit-learn's: where all classes have weights, as when a fold lacks a
-    class, some may be idle. Unless all classes are known another may yet come; but text
-    will not turn up among numbers.
-    """
-    given = [plain(label) for label in class_weight]
-    strange = [label for label in given if label not in classes]
-    if not known:
-        text = isinstance(classes[0], str)
-        strange = [label for label in strange if isinstance(label, str) != text]
-    if strange and set(classes) - set(given):
-        raise ValueError(
-            f"class_weight has a weight for {strange[0]!r}, which is not among the "
-            f"classes, {classes}"
-        )
-
-
-def distinct(classes: Any) -> np.ndarray:
-    """Return the labels given as `classes`, each once and in order."""
-    try:
-        labels = np.unique(plain_targets(classes))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"classes must hold labels of one kind: {error}") from error
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"classes must hold labels, got {labels}")
-    return labels
-
-
-def is_weight(factor: Any) -> bool:
-    """Whether something can be the weight of a class."""
-    try:
-        return isinstance(factor, Real) and 0 <= float(factor) < np.inf
-    except OverflowError:
-        return False
-
-
-def weights_of_rows(
-    class_weight: Any,
-    X: Any,
-    y: np.ndarray,
-    sample_weight: Any,
-    streaming: bool,
-    classes: np.ndarray | None = None,
-) -> np.ndarray | None:
-    """Weights of the rows times those of their classes, None for all alike.
-
-    `classes` are all there are; None if more may come.
-    """
-    if class_weight is None and sample_weight is None:
-        return None
-    weight = checked_weights(sample_weight, X, streaming)
-    labels, index = np.unique(y, return_inverse=True)
-    if class_weight == "balanced":
-        if streaming:
-            raise ValueError(
-                'class_weight="balanced" needs all rows and works in fit only; in '
-                "partial_fit give class_weight as a dict"
-            )
-        weight *= compute_class_weight("balanced", classes=labels, y=y)[index]
-    elif class_weight is not None:
-        for label, factor in class_weight.items():
-            if not is_weight(factor):
-                raise ValueError(
-                    "class_weight must hold finite numbers >= 0, got "
-                    f"{factor!r} for class {label!r}"
-                )
-        seen = [plain(label) for label in (labels if classes is None else classes)]
-        refuse_strange_weights(class_weight, seen, classes is not None or not streaming)
-        of_label = [float(class_weight.get(label, 1)) for label in labels]
-        weight *= np.array(of_label)[index]
-    return weight
 
 
 class LabelClassifier(ClassifierMixin, ExpansionEstimator):
@@ -191,7 +89,7 @@ class CountingClassifier(LabelClassifier, LearningEstimator):
         return int(self._counters.mistakes)
 
 
-class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
+class OnlineClassifier(Fits, CountingClassifier, LabelStream):
     """A system that learns from one row after another, as long as there are rows."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -214,101 +112,6 @@ class OnlineClassifier(Fits, CountingClassifier, StreamEstimator):
         """
         self._learn_stream(X, y, classes, None)
         return self
-
-    def _first_outputs(self, y: np.ndarray) -> int:
-        if not self._classes_given:
-            self.classes_ = np.unique(y[:1])
-        return outputs_for(self.classes_)
-
-    def _learn_rows(
-        self, X: Any, y: np.ndarray, weight: Any, scores: np.ndarray | None, first: int
-    ) -> np.ndarray | None:
-        """Learn rows, which are cut where a label first occurs.
-
-        So the result does not depend on how the stream is cut into calls.
-        """
-        starts, labels = self._arrivals(y)
-        for start, stop, label in zip(
-            [0, *starts], [*starts, len(y)], [None, *labels], strict=True
-        ):
-            if label is not None:
-                scores = self._add_class(label, scores)
-            if start == stop:
-                continue
-            some = None if weight is None else weight[start:stop]
-            if len(self.classes_) == 1:
-                self._pass_over(X[start:stop], some)
-                chunks = iter([np.zeros((stop - start, 1), self._dtype)])
-            else:
-                targets = encode(y[start:stop], self.classes_)
-                chunks = self._learn(X[start:stop], targets, some, first + start)
-            for chunk in chunks:
-                if scores is not None:
-                    scores = np.concatenate([scores, chunk])
-        return scores
-
-    def _take_classes(self, classes: Any, y: np.ndarray, first: bool) -> None:
-        """Settle which labels are known before the first row of this call."""
-        if classes is not None:
-            classes = distinct(classes)
-            if len(classes) < 2:
-                raise ValueError(f"classes must hold two labels or more, got {classes}")
-        if not first:
-            known = self.classes_
-        else:
-            known = y[:1] if classes is None else classes
-        if isinstance(known[0], str) != isinstance(y[0], str):
-            raise ValueError(
-                f"y holds {y.dtype} labels like {plain(y[0])!r} where the classes are "
-                f"{known.dtype} like {plain(known[0])!r}: text and numbers cannot be "
-                "mixed"
-            )
-        if first:
-            self._classes_given = classes is not None
-            self.classes_ = np.unique(y[:1]) if classes is None else classes
-        elif classes is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"classes={classes} differs from the classes this model knows, "
-                f"{self.classes_}"
-            )
-        if self._classes_given:
-            strangers = unknown(y, self.classes_)
-            if len(strangers):
-                raise ValueError(
-                    f"y contains labels that are not among the classes given, "
-                    f"{self.classes_}: {np.unique(y[strangers])}, first in row "
-                    f"{strangers[0]}"
-                )
-
-    def _arrivals(self, y: np.ndarray) -> tuple[list[int], list[Any]]:
-        """Rows at which labels occur for the first time, and these labels."""
-        rows = unknown(y, self.classes_)
-        labels, firsts = np.unique(y[rows], return_index=True)
-        order = np.argsort(firsts)
-        return rows[firsts[order]].tolist(), list(labels[order])
-
-    def _add_class(self, label: Any, scores: np.ndarray | None) -> np.ndarray | None:
-        """Learn of a label; return the scores so far as if its class had been there."""
-        old = self.classes_
-        self.classes_ = np.unique(np.append(old, label))
-        if len(self.classes_) < 3:
-            return scores
-        position = np.searchsorted(self.classes_, old)
-        if len(old) == 2:
-            matrix = np.zeros((3, 1))
-            matrix[position, 0] = -0.5, 0.5
-        else:
-            matrix = np.zeros((len(self.classes_), len(old)))
-            matrix[position, np.arange(len(old))] = 1.0
-        self._relabel(matrix, position)
-        return None if scores is None else (scores @ matrix.T).astype(scores.dtype)
-
-    def _relabel(self, matrix: np.ndarray, position: np.ndarray) -> None:
-        """Map outputs by a matrix (new x old), and classes to their new numbers."""
-        for learner in self._learners():
-            coef, label = learner.model.coef, learner.model.label
-            known = (coef[0] > 0).astype(int) if len(position) == 2 else label
-            learner.relabel(matrix, position[known])
 
 
 class WeightedClassifier(FitsWeighted, ClassWeighted, OnlineClassifier):

@@ -37,7 +37,8 @@ from typing import Any
 import numpy as np
 
 from onkel.estimators._checks import levels_to_the_caller
-from onkel.estimators._classifier import LossClassifier, weights_of_rows
+from onkel.estimators._class_weights import weights_of_rows
+from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import Tube
 from onkel.estimators._machine_stream import StreamingMachine
 from onkel.estimators._parameters import one_of, parameter, system

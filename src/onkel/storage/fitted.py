@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.mapper import Mapper
-from onkel.estimators._classifier import outputs_for
+from onkel.estimators._labels import outputs_for
 from onkel.estimators._machine_stream import StreamingMachine
 from onkel.estimators._recipe import RecipeEstimator
 from onkel.model.ranges import MOST, within
