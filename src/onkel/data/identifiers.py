@@ -62,17 +62,16 @@ class Numbering:
         self._last, self._step = np.empty(0), None
         self._even = True
         self._rows = 0
-        self._possible = True
 
     def see(self, numbers: np.ndarray) -> None:
         """Take rows into account; NaN is what is missing."""
-        if not self._possible or not len(numbers):
+        if not self._distinct.holds or not len(numbers):
             return
         # Integers beyond 2^53 are not told apart.
-        whole = np.all(np.floor(numbers) == numbers) and np.all(abs(numbers) < 2**53)
-        if whole:
-            self._distinct.see(_scrambled(numbers.astype(np.int64).view(np.uint64)))
-        self._possible = bool(whole) and self._distinct.holds
+        if not np.all((np.floor(numbers) == numbers) & (abs(numbers) < 2**53)):
+            self._distinct.holds = False
+            return
+        self._distinct.see(_scrambled(numbers.astype(np.int64).view(np.uint64)))
         self._rows += len(numbers)
         self._least = min(self._least, numbers.min())
         self._greatest = max(self._greatest, numbers.max())
@@ -85,7 +84,7 @@ class Numbering:
     @property
     def holds(self) -> bool:
         """Whether it is one, of all rows so far."""
-        if not self._possible or self._rows < FEWEST_ROWS:
+        if not self._distinct.holds or self._rows < FEWEST_ROWS:
             return False
         dense = self._greatest - self._least < 2 * self._rows
         return self._even or dense or self._named
