@@ -67,9 +67,9 @@ def show(
         always = escape(_text(baseline["always"]))
         table.add_column(f"always {always}", style="dim", overflow="fold")
     for name, value in result.items():
-        known = baseline is not None and name in baseline
-        beside = [escape(_text(baseline[name]))] if baseline and known else []
-        table.add_row(name.replace("_", " "), escape(_text(value)), *beside)
+        beside = [baseline[name]] if baseline and name in baseline else []
+        words = [escape(_text(one)) for one in (value, *beside)]
+        table.add_row(name.replace("_", " "), *words)
     Console().print(table)
 
 
