@@ -15,7 +15,8 @@ from onkel.refit.calibration import chances
 
 
 @click.command()
-@options.of_data()
+@click.argument("data")
+@options.of_data
 @click.option(
     "-m",
     "--model",

@@ -116,14 +116,9 @@ def output_file(path: Path) -> None:
         raise ValueError(f"{path}: there is no folder {path.parent}")
 
 
-def of_data(required: bool = True) -> Callable[..., Any]:
-    """Give a command the argument DATA and the options that say how to read it."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = of_place(_with_options(command, _MEANING))
-        return click.argument("data", required=required)(command)
-
-    return decorate
+def of_data(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say how to read DATA."""
+    return _with_options(command, _PLACE | _MEANING)
 
 
 def of_place(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,7 +31,8 @@ def _raced(data: Any, settings: RaceSettings, quiet: bool) -> Outcome:
 
 
 @click.command()
-@options.of_data(required=False)
+@click.argument("data", required=False)
+@options.of_data
 @options.budget
 @click.option(
     "--permutations",

@@ -45,7 +45,8 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> Sample:
 
 
 @click.command()
-@options.of_data()
+@click.argument("data")
+@options.of_data
 @click.option(
     "--system",
     default="bsgd",

@@ -79,10 +79,8 @@ class Target:
             alone = kind == "number" and labels is positive is None
             require(finite and alone, f"a target of kind {kind!r} above {above!r}")
         if labels is None:
-            lone = positive is None
-            require(lone, f"a target without labels that is {positive!r}")
-            numeric = kind == "number"
-            require(numeric, f"a target of kind {kind!r} without labels")
+            require(positive is None, f"a target without labels that is {positive!r}")
+            require(kind == "number", f"a target of kind {kind!r} without labels")
             return cls(column, str(kind), above=above)
         types = {type(label) for label in labels} if isinstance(labels, list) else set()
         alike = len(types) == 1 and types < {int, float, str, bool}
