@@ -106,16 +106,15 @@ def _text(value: Any) -> str:
 @contextmanager
 def bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show a bar; it moves to the number that the function it yields is called with."""
-    columns = (
+    with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-    )
-    shown = Progress(
-        *columns, console=NOTES, transient=True, disable=not NOTES.is_terminal
-    )
-    with shown as progress:
+        console=NOTES,
+        transient=True,
+        disable=not NOTES.is_terminal,
+    ) as progress:
         task = progress.add_task(escape(text), total=total)
         yield lambda done: progress.update(task, completed=done)

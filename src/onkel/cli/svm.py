@@ -82,7 +82,7 @@ def svm_train(
     parameters: dict[str, Any] = {
         "C": given["cost"],
         "kernel": KERNELS[given["kernel"]],
-        "gamma": given["gamma"] or 1.0 / max(rows.n_features, 1),  # 0 as in LIBSVM
+        "gamma": given["gamma"] or 1.0 / rows.n_features,  # 0 as in LIBSVM
         "degree": given["degree"],
         "coef0": given["coef0"],
         "tol": given["tolerance"],
