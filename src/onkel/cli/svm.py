@@ -142,7 +142,10 @@ def _weights(
 @click.argument("model_file", type=click.Path(exists=True, path_type=Path))
 @click.argument("output_file", type=click.Path(path_type=Path))
 @_choice(
-    *("-b", "proba", SWITCH, "0"),
+    "-b",
+    "proba",
+    SWITCH,
+    "0",
     "1: probabilities, too, of a model that svm-train -b 1 made.",
 )
 @click.option("-q", "quiet", is_flag=True, help="Print nothing.")

@@ -33,7 +33,7 @@ class Survey(NamedTuple):
 
 
 def survey_libsvm(
-    files: Sequence[libsvm.LibsvmFile], options: ReadingOptions, width: int = 1
+    files: Sequence[libsvm.LibsvmFile], options: ReadingOptions, width: int
 ) -> Survey:
     """Survey files in LIBSVM's format; `width` is the least number of features."""
     census = Census(options)
