@@ -235,7 +235,7 @@ def test_identifiers_of_a_long_file_are_told_from_a_sample(
     names = Naming()
     for part in np.array_split(shuffled, 5):
         names.see([f"box {i}" for i in part], len(part))
-    assert names.holds and len(names._distinct._kept) <= 256
+    assert names.holds and len(names._kept) <= 256
     names.see([f"box {i}" for i in range(5000)], 5000)
     assert not names.holds
 

@@ -79,7 +79,10 @@ def _message(error: Exception) -> str:
     return str(error)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(__version__, prog_name="onkel")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 def onkel(debug: bool) -> None:

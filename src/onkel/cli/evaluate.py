@@ -1,8 +1,6 @@
 """onkel evaluate: how well a model predicts a file, or learns it while predicting."""
 
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,29 +9,14 @@ import numpy as np
 import onkel
 from onkel.cli import learning, models, options
 from onkel.cli.screen import as_json, bar, report
-from onkel.cli.tally import Tally, decided, judge, likely
+from onkel.cli.tally import Tally, judge, judge_scores
 from onkel.data import Dataset
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation(learning.Passage):
-    """What was asked for, besides the data and the system."""
-
-    model: Path | None
-    progressive: bool
-    held_out: float
-    output: Path | None
-
-    @property
-    def how(self) -> str:
-        """In words."""
-        if not self.progressive:
-            return "test"
-        return "progressive, shuffled" if self.shuffle else "progressive"
+from onkel.refit.calibration import chances
 
 
 @click.command()
-@options.of_data()
+@click.argument("data")
+@options.of_data
 @click.option(
     "-m",
     "--model",
@@ -53,7 +36,6 @@ class Evaluation(learning.Passage):
     "--held-out",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     default=0.2,
-    show_default=True,
     help="Without --model and --progressive: share of rows to test on.",
 )
 @options.output("With --progressive: save the model that has learnt.")
@@ -78,55 +60,57 @@ def evaluate(context: click.Context, /, data: str, **given: Any) -> None:
     Features are scaled by all rows of DATA, or as the model was fitted; the split into
     80 % and 20 % is made in memory.
     """  # noqa: D301 (click wants the character, not its escape)
-    asked = Evaluation.of(given)
-    _refuse(context, asked)
-    if asked.model is not None:
-        model, preparation, _ = models.opened(asked.model)
+    _refuse(context, given)
+    progressive, output = given["progressive"], given["output"]
+    if given["model"] is not None:
+        model, preparation, _ = models.opened(given["model"])
         rows = options.prepared(data, given, preparation)
     else:
         rows = options.opened(data, given)
         model, _ = learning.made(rows, given)
-    if asked.progressive and not hasattr(model, "partial_fit"):
+    if progressive and not hasattr(model, "partial_fit"):
         raise ValueError(
             f"{type(model).__name__} needs all rows at once: it cannot be evaluated "
             "with --progressive"
         )
     start = time.perf_counter()
-    tally = Tally(rows.classes, rows.n_rows)
-    if asked.progressive:
-        _progressive(tally, model, rows, asked)
-    elif asked.model is not None:
-        _test(tally, model, rows, asked)
+    tally, passage = Tally(rows.classes, rows.n_rows), learning.Passage.of(given)
+    how = "test"
+    if progressive:
+        how = "progressive, shuffled" if passage.shuffle else "progressive"
+        _progressive(tally, model, rows, passage)
+    elif given["model"] is not None:
+        _test(tally, model, rows, passage)
     else:
-        _split(tally, model, rows, asked)
+        _split(tally, model, rows, given)
     result = {
         "data": rows.name,
         "system": type(model).__name__,
-        "how": asked.how,
+        "how": how,
         **tally.result(),
         **models.size_of(model),
         "seconds": time.perf_counter() - start,
     }
     warnings = tally.warnings
-    if asked.progressive and not asked.shuffle:
+    if progressive and not passage.shuffle:
         warnings += _about_order(tally)
-    if asked.output is not None:
-        models.saved(model, asked.output, rows.preparation)
-        result["model_file"] = str(asked.output)
+    if output is not None:
+        models.saved(model, output, rows.preparation)
+        result["model_file"] = str(output)
     report(result, "Evaluated", tally.baseline(), warnings, given["as_json"])
 
 
-def _refuse(context: click.Context, asked: Evaluation) -> None:
+def _refuse(context: click.Context, given: dict[str, Any]) -> None:
     """Refuse options that mean nothing beside others."""
-    if asked.shuffle and not asked.progressive:
+    if given["shuffle"] and not given["progressive"]:
         raise click.UsageError(
             "--shuffle is for --progressive: others draw rows anyway"
         )
-    if asked.output is not None:
-        if not asked.progressive:
+    if given["output"] is not None:
+        if not given["progressive"]:
             raise click.UsageError("--output is for --progressive; see `onkel fit`")
-        options.output_file(asked.output)
-    if asked.model is not None:
+        options.output_file(given["output"])
+    if given["model"] is not None:
         known = (*options.MEANING_OPTIONS, *options.SYSTEM_OPTIONS, "held_out")
         options.refuse_beside(context, "--model", known)
 
@@ -141,35 +125,39 @@ def _about_order(tally: Tally) -> list[str]:
     ]
 
 
-def _progressive(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
+def _progressive(
+    tally: Tally, model: Any, rows: Dataset, passage: learning.Passage
+) -> None:
     learning.settle_gamma(model, rows)
     known = {} if rows.is_regression else {"classes": rows.classes}
     if hasattr(model, "classes_"):
         known = {"classes": model.classes_}
-    parts = asked.shuffled(rows) if asked.shuffle else asked.in_order(rows)
+    parts = passage.shuffled(rows) if passage.shuffle else passage.in_order(rows)
     with bar("Predicting and learning", rows.n_rows) as advance:
         for X, y in parts:
             scores = onkel.progressive(model, X, y, **known)
-            predicted = decided(model, scores)
             if rows.is_regression:
-                tally.add(predicted, y)
+                tally.add(scores, y)
             else:
-                odds = likely(model, scores)
-                tally.add(predicted, y, scores, odds, model.classes_)
+                # Those of a stream are log-odds, if it has probabilities at all.
+                has_any = hasattr(model, "predict_proba")
+                odds = scores.reshape(len(y), -1).astype(float)
+                proba = chances(odds) if has_any else None
+                judge_scores(tally, model, y, scores, proba)
             advance(tally.rows)
 
 
-def _test(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
+def _test(tally: Tally, model: Any, rows: Dataset, passage: learning.Passage) -> None:
     with bar("Predicting", rows.n_rows) as advance:
-        for X, y in asked.in_order(rows):
+        for X, y in passage.in_order(rows):
             judge(tally, model, X, y)
             advance(tally.rows)
 
 
-def _split(tally: Tally, model: Any, rows: Dataset, asked: Evaluation) -> None:
+def _split(tally: Tally, model: Any, rows: Dataset, given: dict[str, Any]) -> None:
     X, y = rows.load()
-    order = np.random.default_rng(asked.seed).permutation(len(y))
-    tested, learnt = np.split(order, [round(asked.held_out * len(order))])
+    order = np.random.default_rng(given["seed"]).permutation(len(y))
+    tested, learnt = np.split(order, [round(given["held_out"] * len(order))])
     if len(tested) == 0 or len(learnt) == 0:
         raise ValueError(f"{rows.name} has {len(y)} rows: too few to hold some out")
     with bar("Learning"):

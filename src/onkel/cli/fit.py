@@ -14,7 +14,8 @@ from onkel.data import Dataset
 
 
 @click.command()
-@options.of_data()
+@click.argument("data")
+@options.of_data
 @options.of_system
 @options.output("Model file.", default=Path("model.onkel"))
 @click.option(

@@ -1,8 +1,7 @@
 """Learning of a data set by a system, in bounded memory where it can."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ GAMMAS, FIRST_ROWS = ("scale", "median"), 1000
 Parts = Iterable[tuple[Any, np.ndarray]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Passage:
+class Passage(NamedTuple):
     """How rows pass, as the options of a command say."""
 
     shuffle: bool | None  # None if nobody asked
@@ -30,9 +28,9 @@ class Passage:
     seed: int
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Self:
+    def of(cls, given: dict[str, Any]) -> "Passage":
         """Take from the options of a command what belongs here."""
-        return cls(**{field.name: given[field.name] for field in fields(cls)})
+        return cls(*(given[name] for name in cls._fields))
 
     def in_order(self, data: Dataset) -> Parts:
         """Read rows as they come."""

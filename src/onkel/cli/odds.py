@@ -8,18 +8,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from onkel.refit.calibration import chances
+
 FOLDS = 5
-
-
-def probabilities_of(odds: np.ndarray) -> np.ndarray:
-    """Turn log-odds of each class, or of the second of two, into probabilities."""
-    if odds.ndim == 2:
-        return softmax(odds, axis=1)
-    return np.column_stack([expit(-odds), expit(odds)])
 
 
 class Odds(NamedTuple):
@@ -48,8 +42,7 @@ class Odds(NamedTuple):
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, a column each."""
-        odds = scores.reshape(len(scores), -1) @ self.slopes.T + self.offsets
-        return probabilities_of(odds if odds.shape[1] > 1 else odds[:, 0])
+        return chances(scores.reshape(len(scores), -1) @ self.slopes.T + self.offsets)
 
     def state(self) -> dict[str, Any]:
         """Return what describes it, for JSON."""

@@ -25,6 +25,7 @@ def _column(context: Any, parameter: Any, text: str | None) -> int | str | None:
     return int(text) if text is not None and text.lstrip("-").isdigit() else text
 
 
+COUNT = click.IntRange(min=1)
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 MODEL_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -64,36 +65,31 @@ SYSTEM_OPTIONS = ("system", "budget", "gamma", "parameters")
 
 def _reading_option(name: str, help: str | None) -> Any:
     default, how = getattr(ReadingOptions, name) or None, _TYPES.get(name, {})
-    return click.option(
-        f"--{name}", default=default, show_default=True, help=help, **how
-    )
+    return click.option(f"--{name}", default=default, help=help, **how)
 
 
 mirror = _reading_option("mirror", _PLACE["mirror"])
 batch_rows = click.option(
     "--batch-rows",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=BATCH_ROWS,
-    show_default=True,
     help="Rows in memory at a time.",
 )
 memory = click.option(
     "--memory",
     type=click.IntRange(min=0),
     default=MOST_BYTES // MIB,
-    show_default=True,
     help="MiB that rows may take to be loaded and shuffled; more is streamed.",
 )
-seed = click.option("--seed", type=int, default=0, show_default=True)
+seed = click.option("--seed", type=int, default=0)
 # The one that finds its parameters itself: KernelClassifier or KernelRegressor.
 NO_KNOBS = "kernel"
 system = click.option(
     "--system",
     default=NO_KNOBS,
-    show_default=True,
     help="kernel finds its parameters itself; others are avm, bogd, bsgd, fogd ...",
 )
-budget = click.option("--budget", type=click.IntRange(min=1), help="Most centres.")
+budget = click.option("--budget", type=COUNT, help="Most centres.")
 gamma = click.option(
     "--gamma", help='Kernel coefficient, "scale" or "median"; "auto" for kernel.'
 )
@@ -120,14 +116,9 @@ def output_file(path: Path) -> None:
         raise ValueError(f"{path}: there is no folder {path.parent}")
 
 
-def of_data(required: bool = True) -> Callable[..., Any]:
-    """Give a command the argument DATA and the options that say how to read it."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = of_place(_with_options(command, _MEANING))
-        return click.argument("data", required=required)(command)
-
-    return decorate
+def of_data(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say how to read DATA."""
+    return _with_options(command, _PLACE | _MEANING)
 
 
 def of_place(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,9 +141,7 @@ def _with_options(
 
 def output(help: str, type: click.Path = FILE, default: Path | None = None) -> Any:
     """Make the option --output of a command."""
-    return click.option(
-        "-o", "--output", type=type, default=default, show_default=True, help=help
-    )
+    return click.option("-o", "--output", type=type, default=default, help=help)
 
 
 def command_line(context: click.Context) -> str:

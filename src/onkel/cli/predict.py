@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -31,24 +31,16 @@ def whole_text(path: Path | None) -> Iterator[IO[str]]:
         text.detach()  # writes what is left, and leaves the file open
 
 
-def heads(model: Any, scores: bool, proba: bool) -> list[str]:
-    """Names of the columns that `answers` has."""
-    names = ["prediction"]
+def _besides(
+    model: Any, scores: bool, proba: bool
+) -> tuple[list[str], Callable[[Any], np.ndarray]]:
+    """Names of the columns beside the predictions, and what makes them of rows."""
     if proba:
-        return names + [f"probability_{label}" for label in model.classes_]
-    if scores and len(model.classes_) > 2:
-        return names + [f"score_{label}" for label in model.classes_]
-    return names + ["score"] * scores
-
-
-def answers(model: Any, X: Any, scores: bool, proba: bool) -> list[np.ndarray]:
-    """Predictions, and perhaps scores or probabilities, as columns."""
-    columns = [model.predict(X)]
-    if proba:
-        columns += list(model.predict_proba(X).T)
-    elif scores:
-        columns += list(np.atleast_2d(model.decision_function(X).T))
-    return columns
+        return [f"probability_{label}" for label in model.classes_], model.predict_proba
+    if not scores:
+        return [], lambda X: np.empty((X.shape[0], 0))
+    several = [f"score_{label}" for label in model.classes_]
+    return several if len(several) > 2 else ["score"], model.decision_function
 
 
 class CopiedColumns:
@@ -173,19 +165,21 @@ def predict(model: Path, data: str, **given: Any) -> None:
     # What is copied need not be known to the model.
     place = given | {"drop": given["drop"] + given["identifiers"]}
     rows = options.prepared(data, place, preparation, labelled=False)
-    kinds, batch_rows = (given["scores"], given["proba"]), given["batch_rows"]
+    names, besides = _besides(estimator, given["scores"], given["proba"])
+    batch_rows = given["batch_rows"]
     which = CopiedColumns(rows, given["identifiers"], given["drop"], batch_rows)
     truth = Truth(rows, batch_rows)
     written = 0
     with whole_text(given["output"]) as file, bar("Predicting", rows.n_rows) as advance:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow([*which.names, *heads(estimator, *kinds)])
+        table.writerow([*which.names, "prediction", *names])
         for X, _, first in rows.batches(batch_rows):
-            said = answers(estimator, X, *kinds)
-            columns = [column.tolist() for column in said]
-            table.writerows(zip(*which.next(), *columns, strict=True))
-            written = first + len(columns[0])
-            truth.compare(said[0])
+            predicted = estimator.predict(X)
+            columns = [predicted, *np.atleast_2d(besides(X).T)]
+            copied, answers = which.next(), [column.tolist() for column in columns]
+            table.writerows(zip(*copied, *answers, strict=True))
+            written = first + len(predicted)
+            truth.compare(predicted)
             advance(written)
     if given["output"] is not None:
         note(f"{written:,} predictions: {given['output']}")

@@ -31,11 +31,12 @@ def _raced(data: Any, settings: RaceSettings, quiet: bool) -> Outcome:
 
 
 @click.command()
-@options.of_data(required=False)
+@click.argument("data", required=False)
+@options.of_data
 @options.budget
 @click.option(
     "--permutations",
-    type=click.IntRange(min=1),
+    type=options.COUNT,
     help="Random orders of the rows [5, or 3 of more than 10,000 rows; 1 if they do "
     "not fit into --memory].",
 )
@@ -54,20 +55,9 @@ def _raced(data: Any, settings: RaceSettings, quiet: bool) -> Outcome:
     type=click.FloatRange(min=0.0, min_open=True),
     help=f"Time limit of a contestant in one order [{SECONDS:g}].",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("race"),
-    show_default=True,
-    help="Folder of the report.",
-)
-@click.option(
-    "--predictions",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for all predictions.",
-)
-@click.option("--batch-rows", type=click.IntRange(min=1), help="Rows at a time [8192].")
+@options.output("Folder of the report.", options.FOLDER, Path("race"))
+@click.option("--predictions", type=options.FOLDER, help="Folder for all predictions.")
+@click.option("--batch-rows", type=options.COUNT, help="Rows at a time [8192].")
 @options.memory
 @options.seed
 @as_json

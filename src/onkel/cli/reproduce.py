@@ -16,18 +16,17 @@ from onkel.reproduce import targets
 
 @click.command()
 @click.argument("target", metavar="PAPER[/TABLE]", required=False)
-@click.option("--permutations", type=click.IntRange(min=1), help="[the paper's]")
+@click.option("--permutations", type=options.COUNT, help="[the paper's]")
 @click.option("--data", "datasets", multiple=True, help="Only this data set.")
 @click.option("--system", "systems", multiple=True, help="Only this system.")
 @click.option(
     "--cell-seconds",
     type=click.FloatRange(min=0.0, min_open=True),
     default=60.0,
-    show_default=True,
     help="For the passes of a cell of a table; what needs more has fewer orders, or "
     "none. The search for parameters comes before.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--jobs", type=options.COUNT, default=1)
 @options.output(
     "Folder of pages, pictures and results; what is there is not run again.",
     options.FOLDER,

@@ -67,9 +67,9 @@ def show(
         always = escape(_text(baseline["always"]))
         table.add_column(f"always {always}", style="dim", overflow="fold")
     for name, value in result.items():
-        known = baseline is not None and name in baseline
-        beside = [escape(_text(baseline[name]))] if baseline and known else []
-        table.add_row(name.replace("_", " "), escape(_text(value)), *beside)
+        beside = [baseline[name]] if baseline and name in baseline else []
+        words = [escape(_text(one)) for one in (value, *beside)]
+        table.add_row(name.replace("_", " "), *words)
     Console().print(table)
 
 
@@ -106,16 +106,15 @@ def _text(value: Any) -> str:
 @contextmanager
 def bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show a bar; it moves to the number that the function it yields is called with."""
-    columns = (
+    with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-    )
-    shown = Progress(
-        *columns, console=NOTES, transient=True, disable=not NOTES.is_terminal
-    )
-    with shown as progress:
+        console=NOTES,
+        transient=True,
+        disable=not NOTES.is_terminal,
+    ) as progress:
         task = progress.add_task(escape(text), total=total)
         yield lambda done: progress.update(task, completed=done)

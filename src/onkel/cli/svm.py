@@ -35,7 +35,10 @@ def _choice(flag: str, name: str, known: Iterable[str], default: str, help: str)
     return click.option(flag, name, type=kind, default=default, help=help)
 
 
-@click.command("svm-train", context_settings={"help_option_names": ["--help"]})
+@click.command(
+    "svm-train",
+    context_settings={"help_option_names": ["--help"], "show_default": False},
+)
 @click.argument("training_set", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", required=False, type=click.Path(path_type=Path))
 @_choice("-s", "kind", KINDS, "0", "0 C-SVC, 3 epsilon-SVR.")
@@ -79,7 +82,7 @@ def svm_train(
     parameters: dict[str, Any] = {
         "C": given["cost"],
         "kernel": KERNELS[given["kernel"]],
-        "gamma": given["gamma"] or 1.0 / max(rows.n_features, 1),  # 0 as in LIBSVM
+        "gamma": given["gamma"] or 1.0 / rows.n_features,  # 0 as in LIBSVM
         "degree": given["degree"],
         "coef0": given["coef0"],
         "tol": given["tolerance"],
@@ -134,14 +137,14 @@ def _weights(
     return found or None
 
 
-@click.command("svm-predict")
+@click.command("svm-predict", context_settings={"show_default": False})
 @click.argument("test_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("model_file", type=click.Path(exists=True, path_type=Path))
 @click.argument("output_file", type=click.Path(path_type=Path))
 @_choice(
     "-b",
     "proba",
-    "01",
+    SWITCH,
     "0",
     "1: probabilities, too, of a model that svm-train -b 1 made.",
 )

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
-from onkel.cli.odds import probabilities_of
 from onkel.race.baselines import Baselines
 
 # Scores that are kept for the area under the curve; of more rows a part is drawn.
@@ -16,12 +15,8 @@ MOST_SCORES = 2**22
 class Tally:
     """Errors so far, in bounded memory.
 
-    Parameters
-    ----------
-    classes
-        All labels, sorted; None for regression.
-    rows
-        How many there will be, about.
+    `classes` are all labels, sorted, or None for regression; `rows` is how many there
+    will be, about.
 
     Examples
     --------
@@ -55,18 +50,9 @@ class Tally:
         probabilities: np.ndarray | None = None,
         classes: np.ndarray | None = None,
     ) -> None:
-        """Count some rows.
+        """Count rows: what was said, what is so, and perhaps scores and probabilities.
 
-        Parameters
-        ----------
-        predicted, y
-            What was said, and what is so.
-        scores
-            Of the rows, as of `decision_function`.
-        probabilities
-            Of the classes of the model.
-        classes
-            These, where the model has not seen all.
+        These are of the classes that the model knows: all, or `classes`.
         """
         self.baselines.add(y)
         if self._classes is None:
@@ -179,29 +165,18 @@ class Tally:
         return float(np.mean(areas)) if areas else None
 
 
-def decided(model: Any, scores: np.ndarray) -> np.ndarray:
-    """Turn scores into predictions."""
-    if not hasattr(model, "classes_"):
-        return scores
-    best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-    return model.classes_[best]
-
-
-def likely(model: Any, scores: np.ndarray) -> np.ndarray | None:
-    """Turn scores of a stream, which are log-odds, into probabilities; None if not."""
-    if not hasattr(model, "predict_proba"):
-        return None
-    return probabilities_of(scores.astype(float))
-
-
-def judge(tally: Tally, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-    """Predict rows and count them; return the predictions."""
-    if not hasattr(model, "classes_") or len(model.classes_) < 2:
-        predicted = model.predict(X)
-        tally.add(predicted, y)
-        return predicted
-    scores = model.decision_function(X)
-    predicted = decided(model, scores)
+def judge(tally: Tally, model: Any, X: Any, y: np.ndarray) -> None:
+    """Predict rows and count them."""
+    if len(getattr(model, "classes_", ())) < 2:
+        tally.add(model.predict(X), y)
+        return
     proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    tally.add(predicted, y, scores, proba, model.classes_)
-    return predicted
+    judge_scores(tally, model, y, model.decision_function(X), proba)
+
+
+def judge_scores(
+    tally: Tally, model: Any, y: np.ndarray, scores: np.ndarray, proba: Any
+) -> None:
+    """Count rows by the scores that a classifier has given them."""
+    best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+    tally.add(model.classes_[best], y, scores, proba, model.classes_)

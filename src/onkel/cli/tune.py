@@ -45,11 +45,11 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> Sample:
 
 
 @click.command()
-@options.of_data()
+@click.argument("data")
+@options.of_data
 @click.option(
     "--system",
     default="bsgd",
-    show_default=True,
     help="For example avm, bogd, fogd; kernel finds its parameters itself.",
 )
 @options.budget
@@ -58,17 +58,15 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> Sample:
     "--rows",
     type=click.IntRange(min=FEWEST),
     default=5000,
-    show_default=True,
     help="Rows to search with.",
 )
 @click.option(
     "--preset",
     type=click.Choice(["optuna", "avm", "bogd", "bsca", "dualsvrg", "nbsgd"]),
     default="optuna",
-    show_default=True,
     help="optuna's search, or the grid of a paper.",
 )
-@click.option("--trials", type=click.IntRange(min=1), default=40, show_default=True)
+@click.option("--trials", type=options.COUNT, default=40)
 @click.option(
     "--budgets",
     callback=_numbers,

@@ -167,11 +167,6 @@ def entries(folder: str | Path | None = None) -> dict[str, CatalogueEntry]:
     return dict(sorted({**_packaged(), **_mirrored(folder)}.items()))
 
 
-def is_known(name: str, folder: str | Path | None = None) -> bool:
-    """Tell whether a data set of this name is known, at hand or not."""
-    return name in _packaged() or name in _mirrored(folder)
-
-
 def entry(name: str, folder: str | Path | None = None) -> CatalogueEntry:
     """Return what the catalogue says of a data set.
 
@@ -226,19 +221,7 @@ def load(
 ) -> tuple[Any, np.ndarray]:
     """Read a data set whole and as it is: not scaled, not encoded.
 
-    Parameters
-    ----------
-    name
-        As in the catalogue, for example "ijcnn1".
-    part
-        "train" or "test".
-    dtype
-        Precision of the features.
-
-    Returns
-    -------
-    X, y
-        Rows, in CSR from LIBSVM format and dense from CSV, and their labels or targets.
+    Rows are CSR from LIBSVM's format and dense from CSV; labels are numbers.
     """
     path, file = find(name, part)
     features = entry(name).features
@@ -273,21 +256,9 @@ def _load_csv(
 def batches(
     name: str, rows: int = BATCH_ROWS, columns: Sequence[str] | None = None
 ) -> Iterator["RecordBatch"]:
-    """Stream a data set in Parquet, in its order and in bounded memory.
+    """Stream columns of a data set in Parquet, or all, in its order.
 
-    Parameters
-    ----------
-    name
-        As in the catalogue, for example "flights-3m".
-    rows
-        Of a batch, at most.
-    columns
-        Names of those to read; None for all.
-
-    Returns
-    -------
-    batches
-        One at a time. At most a row group of the file is in memory with it.
+    At most a row group of the file is in memory with a batch.
     """
     path, _ = find(name, "train")
     if path.suffix != ".parquet":

@@ -88,22 +88,14 @@ class ColumnsSeen:
                 self._refuse_texts(path, name)
         return empty
 
-    def columns(self, left_out: Mapping[str, str]) -> list[Column]:
-        """Return the others, with their categories."""
-        return [
-            column._replace(
-                categories=tuple(sorted(self._categories.get(column.name, ()))),
-                has_gaps=column.name in self.missing,
-            )
-            for column in self._columns
-            if column.name not in left_out
-        ]
-
-    def medians(self, left_out: Mapping[str, str]) -> np.ndarray:
-        """Return the medians of the features of the others."""
-        kept = [
-            column.name not in left_out
-            for column in self._columns
-            for _ in column.numbers
-        ]
-        return self._medians.found()[np.array(kept, bool)]
+    def kept(self, left_out: Mapping[str, str]) -> tuple[list[Column], np.ndarray]:
+        """Return the others, with categories, and the medians of their numbers."""
+        columns, is_kept = [], []
+        for column in self._columns:
+            stays = column.name not in left_out
+            is_kept += [stays] * len(column.numbers)
+            if stays:
+                categories = tuple(sorted(self._categories.get(column.name, ())))
+                has_gaps = column.name in self.missing
+                columns.append(Column(column.name, column.kind, categories, has_gaps))
+        return columns, self._medians.found()[np.array(is_kept, bool)]

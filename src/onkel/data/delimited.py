@@ -46,18 +46,10 @@ _PADDED |= {" " * width for width in range(32)}
 
 
 class Delimited(TableFile):
-    """A file in CSV or TSV, with or without a header.
+    """A file in CSV or TSV; without a header its columns are called 1, 2, 3 and so on.
 
-    Parameters
-    ----------
-    path
-        Of the file, plain or compressed.
-    separator
-        None for the one of comma, semicolon and tabulator that makes more fields of a
-        line; where it is not the comma, numbers may have decimal commas.
-    header
-        Whether the first line has the names of the columns; None to tell by its look.
-        Without one the names are 1, 2, 3 and so on.
+    Separator and header are told by the look of the first lines where they are None.
+    If the separator is not the comma, numbers may have decimal commas.
     """
 
     _point = "."  # the decimal sign

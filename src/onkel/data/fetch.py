@@ -36,26 +36,8 @@ def fetch(name: str, part: str = "train", announce: Announce | None = None) -> P
 
     A download that broke off, in this process or an earlier one, is resumed where the
     server can. The file appears in the cache once its size and checksum, where the
-    catalogue knows them, and its rows, features and labels were found right.
-
-    Parameters
-    ----------
-    name, part
-        As in the catalogue.
-    announce
-        Called with the bytes so far and those of the whole (None if not known).
-
-    Returns
-    -------
-    path
-        In the cache, where `dataset` finds it.
-
-    Raises
-    ------
-    DataNotFoundError
-        If it is not published in this form, or cannot be reached.
-    BadFileError
-        If what came is not what the catalogue describes.
+    catalogue knows them, and its rows, features and labels were found right. A
+    DataNotFoundError if it is not published in this form, or cannot be reached.
     """
     known = entry(name)
     file = known.part(part).published

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,18 +19,24 @@ _CAMEL = re.compile(r".*[a-z]I[dD]")
 
 
 class _Distinct:
-    """Whether all of many values are different, in bounded memory."""
+    """Tells whether all values of a column are different, in bounded memory."""
 
     def __init__(self) -> None:
-        self.holds = True
+        self._rows = 0
+        self._are_distinct = True
         self._kept = np.empty(0, np.uint64)
         self._zeros = 0  # at the end of the bits of those that are kept
 
-    def see(self, scrambled: np.ndarray) -> None:
+    @property
+    def holds(self) -> bool:
+        """Whether it is an identifier, of all rows so far."""
+        return self._are_distinct and self._rows >= FEWEST_ROWS
+
+    def _compare(self, scrambled: np.ndarray) -> None:
         fresh = self._chosen(scrambled)
         both = np.concatenate([self._kept, fresh])
         self._kept = np.unique(both)
-        self.holds = len(self._kept) == len(both)
+        self._are_distinct = len(self._kept) == len(both)
         while len(self._kept) > MOST_KEPT:
             self._zeros += 1
             self._kept = self._chosen(self._kept)
@@ -40,7 +46,7 @@ class _Distinct:
         return scrambled[(scrambled & mask) == 0]
 
 
-class Numbering:
+class Numbering(_Distinct):
     """Tells whether a column of numbers is an identifier.
 
     It is if all are different integers, and they grow by one step from row to row, or
@@ -56,23 +62,21 @@ class Numbering:
     """
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self._named = bool(_NAMES.fullmatch(name) or _CAMEL.fullmatch(name))
-        self._distinct = _Distinct()
         self._least, self._greatest = np.inf, -np.inf
         self._last, self._step = np.empty(0), None
         self._even = True
-        self._rows = 0
-        self._possible = True
 
     def see(self, numbers: np.ndarray) -> None:
         """Take rows into account; NaN is what is missing."""
-        if not self._possible or not len(numbers):
+        if not self._are_distinct or not len(numbers):
             return
         # Integers beyond 2^53 are not told apart.
-        whole = np.all(np.floor(numbers) == numbers) and np.all(abs(numbers) < 2**53)
-        if whole:
-            self._distinct.see(_scrambled(numbers.astype(np.int64).view(np.uint64)))
-        self._possible = bool(whole) and self._distinct.holds
+        if not np.all((np.floor(numbers) == numbers) & (abs(numbers) < 2**53)):
+            self._are_distinct = False
+            return
+        self._compare(_scrambled(numbers.astype(np.int64).view(np.uint64)))
         self._rows += len(numbers)
         self._least = min(self._least, numbers.min())
         self._greatest = max(self._greatest, numbers.max())
@@ -84,14 +88,12 @@ class Numbering:
 
     @property
     def holds(self) -> bool:
-        """Whether it is one, of all rows so far."""
-        if not self._possible or self._rows < FEWEST_ROWS:
-            return False
+        """Whether it is an identifier, of all rows so far."""
         dense = self._greatest - self._least < 2 * self._rows
-        return self._even or dense or self._named
+        return super().holds and (self._even or dense or self._named)
 
 
-class Naming:
+class Naming(_Distinct):
     """Tells whether a column of texts is an identifier: all are different.
 
     Examples
@@ -102,28 +104,15 @@ class Naming:
     True
     """
 
-    def __init__(self) -> None:
-        self._distinct = _Distinct()
-        self._rows = 0
-
-    def see(self, texts: Iterable[str], rows: int) -> None:
+    def see(self, texts: Sequence[str], rows: int) -> None:
         """Take the different texts of some rows into account."""
-        texts = list(texts)
         self._rows += rows
-        if not self._distinct.holds:
-            return
-        if len(texts) < rows:
-            self._distinct.holds = False
-            return
-        digests = [
-            hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts
-        ]
-        self._distinct.see(np.frombuffer(b"".join(digests), np.uint64))
-
-    @property
-    def holds(self) -> bool:
-        """Whether it is one, of all rows so far."""
-        return self._distinct.holds and self._rows >= FEWEST_ROWS
+        self._are_distinct &= len(texts) == rows
+        if self._are_distinct:
+            digests = [
+                hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts
+            ]
+            self._compare(np.frombuffer(b"".join(digests), np.uint64))
 
 
 def _scrambled(bits: np.ndarray) -> np.ndarray:

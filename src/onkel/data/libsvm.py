@@ -51,15 +51,8 @@ class LibsvmFile:
     ) -> Iterator[tuple[Block, Complain]]:
         """Read some rows at a time, each time with what raises the error for one.
 
-        Parameters
-        ----------
-        rows
-            Of a block, at most; empty lines and comments count. Blocks of very long
-            lines have fewer.
-        widest
-            Largest index allowed.
-        labelled
-            If false, lines may begin without a label; y is then 0.
+        `rows` is at most, empty lines and comments among them, and `widest` the largest
+        index allowed. Unless `labelled`, lines may begin without a label; y is then 0.
         """
         first, done = 1, 0
         with open_text(self.path) as file:

@@ -19,11 +19,6 @@ class Medians:
 
     The sample is the same for the same rows, however they are cut into batches.
 
-    Parameters
-    ----------
-    width
-        Number of columns.
-
     Examples
     --------
     >>> medians = Medians(2)

@@ -10,9 +10,8 @@ from onkel.data.catalogue import (
     CatalogueEntry,
     DataNotFoundError,
     ListedFile,
-    entry,
+    entries,
     find,
-    is_known,
 )
 from onkel.data.columnar import Columnar
 from onkel.data.datasets import DataFile, Dataset
@@ -104,12 +103,12 @@ def _located(
     if path.is_file():
         unknown = CatalogueEntry(path.name, "auto", features=1)
         return unknown, [(path, ListedFile(path.name))], options
-    if not is_known(name, options.mirror):
+    known = entries(options.mirror).get(name)
+    if known is None:
         raise DataNotFoundError(
             f"{where} is neither a file nor a data set of the catalogue: "
             "`onkel data list` shows these"
         )
-    known = entry(name, options.mirror)
     parts = known.parts if options.part == "all" else [options.part]
     found = [find(name, part, options.mirror) for part in parts]
     return known, found, options.completed(known, found[0][1])

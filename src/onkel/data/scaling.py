@@ -93,13 +93,7 @@ class Scaling(NamedTuple):
     def from_state(
         cls, name: Any, arrays: Mapping[str, np.ndarray], width: int, centre: bool
     ) -> Self:
-        """Return the scaling that `state` described.
-
-        Raises
-        ------
-        ValueError
-            If an array is missing, has another length, or is not finite.
-        """
+        """Return the scaling that `state` described, checked."""
         known = isinstance(name, str) and name in SCALINGS
         require(known, f"a preparation with unknown scaling {name!r}")
         restored = cls.begun(name, centre)

@@ -1,7 +1,7 @@
 """One pass over files to learn how to prepare their rows, in bounded memory."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ class Survey(NamedTuple):
 
 
 def survey_libsvm(
-    files: Sequence[libsvm.LibsvmFile], options: ReadingOptions, width: int = 1
+    files: Sequence[libsvm.LibsvmFile], options: ReadingOptions, width: int
 ) -> Survey:
     """Survey files in LIBSVM's format; `width` is the least number of features."""
     census = Census(options)
@@ -79,23 +79,13 @@ def _fit(path: Path, scaling: Scaling, X: scipy.sparse.csr_array) -> None:
     scaling.fit(X)
 
 
-class _Plan(NamedTuple):
-    """What is read of tables that have the same columns."""
-
-    path: Path  # of the first
-    kinds: dict[str, str]
-    target: str | None
-    dropped: set[str]
-    options: ReadingOptions  # with the columns to keep by name
-
-
 def survey_tables(tables: Sequence[TableFile], options: ReadingOptions) -> Survey:
     """Survey tables that have the same columns.
 
     Where cells are missing or columns are left out, the scaling takes a second pass.
     """
-    plan = _plan(tables[0], options)
-    path, kinds, target, dropped, options = plan
+    path = tables[0].path
+    options, kinds, target = _resolved(tables[0], options)
     columns = [Column(name, kind) for name, kind in kinds.items() if name != target]
     if not columns:
         raise BadFileError(path, "there is no column besides the target")
@@ -103,7 +93,7 @@ def survey_tables(tables: Sequence[TableFile], options: ReadingOptions) -> Surve
     wanted = "standard" if options.scaling == "auto" else options.scaling
     scaling = Scaling.begun(wanted)
     for table in tables:
-        check_columns(table, kinds, dropped)
+        check_columns(table, kinds, options.drop)
         for batch, complain in table.checked_batches(ROWS, kinds):
             found = seen.see(table.path, batch, complain)
             if not seen.missing:
@@ -118,7 +108,19 @@ def survey_tables(tables: Sequence[TableFile], options: ReadingOptions) -> Surve
     begin_again = bool(seen.missing or left_out)
     if begin_again:
         scaling = Scaling.begun(wanted)
-    preparation = _concluded(plan, seen, left_out, scaling, census)
+    columns, medians = seen.kept(left_out)
+    width, density = _shape(path, columns)
+    preparation = Preparation(
+        columns,
+        width,
+        is_sparse(width, density),
+        # Categories are not scaled.
+        scaling if len(medians) else Scaling("none"),
+        None if target is None else census.target(target, kinds[target]),
+        sorted({*options.drop, *left_out}),
+        options.missing,
+        medians if options.missing == "fill" else None,
+    )
     if begin_again:
         _fit_filled(tables, preparation)
     filled = {name: n for name, n in seen.missing.items() if name not in left_out}
@@ -126,35 +128,14 @@ def survey_tables(tables: Sequence[TableFile], options: ReadingOptions) -> Surve
     return Survey(preparation, census.rows, counts, filled, left_out)
 
 
-def _concluded(
-    plan: _Plan,
-    seen: ColumnsSeen,
-    left_out: Mapping[str, str],
-    scaling: Scaling,
-    census: Census,
-) -> Preparation:
-    """Return what follows from all that was seen of tables."""
-    columns = seen.columns(left_out)
+def _shape(path: Path, columns: Sequence[Column]) -> tuple[int, float]:
+    """Return how many features columns make, and the part of them that is not 0."""
     numeric = sum(len(column.numbers) for column in columns)
     width = numeric + sum(len(column.marks) for column in columns)
     if not width:
-        raise BadFileError(plan.path, "all columns besides the target are empty")
+        raise BadFileError(path, "all columns besides the target are empty")
     texts = sum(column.kind == "text" for column in columns)
-    target = None
-    if plan.target is not None:
-        target = census.target(plan.target, plan.kinds[plan.target])
-    fills = plan.options.missing == "fill"
-    return Preparation(
-        columns,
-        width,
-        is_sparse(width, (numeric + texts) / width),
-        # Categories are not scaled.
-        scaling if numeric else Scaling("none"),
-        target,
-        sorted(plan.dropped | left_out.keys()),
-        plan.options.missing,
-        seen.medians(left_out) if fills else None,
-    )
+    return width, (numeric + texts) / width
 
 
 def _fit_filled(tables: Sequence[TableFile], preparation: Preparation) -> None:
@@ -168,8 +149,10 @@ def _fit_filled(tables: Sequence[TableFile], preparation: Preparation) -> None:
                 preparation.scaling.fit(preparation.filled(found))
 
 
-def _plan(first: TableFile, options: ReadingOptions) -> _Plan:
-    """Decide which columns are read, and as what, or refuse them."""
+def _resolved(
+    first: TableFile, options: ReadingOptions
+) -> tuple[ReadingOptions, dict[str, str], str | None]:
+    """Return options with columns by name, what is read as what, and the target."""
     target = first.column(options.target) if options.labelled else None
     dropped = {first.column(name) for name in options.drop}
     if options.keep is not None:
@@ -178,6 +161,7 @@ def _plan(first: TableFile, options: ReadingOptions) -> _Plan:
             if column in dropped:
                 raise ValueError(f"column {name} is to be kept and to be dropped")
         options = dataclasses.replace(options, keep=list(kept.values()))
+    options = dataclasses.replace(options, drop=sorted(dropped))
     kinds = {name: kind for name, kind in first.kinds.items() if name not in dropped}
     for name, kind in kinds.items():
         if kind not in KINDS:
@@ -193,10 +177,12 @@ def _plan(first: TableFile, options: ReadingOptions) -> _Plan:
         if options.above is not None or options.task == "regression":
             # A text in its place is found, and its row named, by the reader.
             kinds[target] = "number"
-    return _Plan(first.path, kinds, target, dropped, options)
+    return options, kinds, target
 
 
-def check_columns(table: TableFile, kinds: dict[str, str], dropped: set[str]) -> None:
+def check_columns(
+    table: TableFile, kinds: Mapping[str, str], dropped: Collection[str]
+) -> None:
     """Refuse a table that lacks columns, or has more."""
     missing = [name for name in kinds if name not in table.kinds]
     if missing:

@@ -15,22 +15,13 @@ BATCH_ROWS = 65_536
 
 
 class TableFile(ABC):
-    """A file of rows that have the same columns.
-
-    Attributes
-    ----------
-    path
-        Of the file.
-    kinds
-        What each column holds, as in `onkel.data.columns.KINDS`, or, where it can hold
-        none of these, the type as the file has it.
-    notes
-        What a reader of a report should know of how it is read.
-    """
+    """A file of rows that have the same columns."""
 
     path: Path
+    # What each column holds, as in `onkel.data.columns.KINDS`, or, where it can hold
+    # none of these, the type as the file has it.
     kinds: dict[str, str]
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # what a reader of a report should know of its reading
 
     @abstractmethod
     def batches(self, rows: int, kinds: Mapping[str, str]) -> Iterator["RecordBatch"]:

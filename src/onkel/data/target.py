@@ -17,28 +17,14 @@ KINDS_OF_LABELS = {"number": "if", "flag": "b", "text": "U"}
 
 @dataclass(frozen=True)
 class Target:
-    """How the raw values of a target become labels or numbers to predict.
+    """How the raw values of a target become labels or numbers to predict."""
 
-    Attributes
-    ----------
-    column
-        Its name in a table; None in LIBSVM's format, and where rows have no target.
-    kind
-        What the column holds, as in `onkel.data.columns.KINDS`.
-    labels
-        Of the file, sorted: int64, float64 or text; None for regression, and with
-        `above`.
-    positive
-        The label that becomes True, all others False; None to keep the labels.
-    above
-        The number beyond which a raw value becomes True; None to keep the values.
-    """
-
-    column: str | None
-    kind: str
+    column: str | None  # in a table; None in LIBSVM's format
+    kind: str  # what the column holds, as in `onkel.data.columns.KINDS`
+    # Of the file, sorted: int64, float64 or text; None for regression and `above`.
     labels: np.ndarray | None = None
-    positive: Any = None
-    above: float | None = None
+    positive: Any = None  # the label that becomes True, all others False
+    above: float | None = None  # beyond which a raw value becomes True
 
     @property
     def is_regression(self) -> bool:
@@ -93,10 +79,8 @@ class Target:
             alone = kind == "number" and labels is positive is None
             require(finite and alone, f"a target of kind {kind!r} above {above!r}")
         if labels is None:
-            lone = positive is None
-            require(lone, f"a target without labels that is {positive!r}")
-            numeric = kind == "number"
-            require(numeric, f"a target of kind {kind!r} without labels")
+            require(positive is None, f"a target without labels that is {positive!r}")
+            require(kind == "number", f"a target of kind {kind!r} without labels")
             return cls(column, str(kind), above=above)
         types = {type(label) for label in labels} if isinstance(labels, list) else set()
         alike = len(types) == 1 and types < {int, float, str, bool}
