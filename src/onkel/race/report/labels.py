@@ -17,14 +17,7 @@ COVERED, STRUCK, CROSSED, CROSSING = 1000.0, 80.0, 40.0, 8.0
 
 
 def spread(ends: np.ndarray, gap: float) -> np.ndarray:
-    """Move labels as little as possible until each has room.
-
-    Parameters
-    ----------
-    ends
-        Where the labels should be, ascending.
-    gap
-        Least distance of neighbours.
+    """Move labels, which ascend, as little as possible until they are a gap apart.
 
     Examples
     --------

@@ -43,9 +43,8 @@ class Look(NamedTuple):
 def by_name(outcome: Outcome) -> dict[str, Look]:
     """How everyone who has a place is drawn, the same in all pictures."""
     styles = zip(COLOURS, MARKERS, strict=True)
-    ranked = outcome.ranked
     chosen: dict[str, Look] = {}
-    for place, result in enumerate(ranked):
+    for place, result in enumerate(outcome.ranked):
         colour, marker = next(styles, (GREY, "o"))
         chosen[result.name] = Look(colour, marker, colour != GREY, place)
     return chosen
