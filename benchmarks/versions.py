@@ -170,6 +170,8 @@ def main(console: Console, before: Path, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m benchmarks.versions CHECKOUT [SYSTEM ...]")
     where, *wanted = sys.argv[1:]
     if where == "measure":
         measure(wanted)

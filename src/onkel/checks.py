@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone, is_classifier
 
+from onkel.estimators._expansion import ExpansionEstimator
 from onkel.storage.model_file import load, save
 from onkel.stream.progressive import progressive
 
@@ -259,6 +260,11 @@ def check_system(estimator: Any) -> None:
     >>> from onkel import RBPClassifier
     >>> check_system(RBPClassifier())
     """
+    if not isinstance(estimator, ExpansionEstimator):
+        raise ValueError(
+            f"{estimator!r:.80} is no system: check_system takes a classifier or "
+            "regressor, unfitted, that is built on onkel's, such as RBPClassifier()"
+        )
     estimator = small(estimator)
     for check in checks_for(estimator):
         check(estimator)
