@@ -117,16 +117,7 @@ def choose(
 ) -> dict[str, float]:
     """Return the parameters that rank the last fifth of the rows best.
 
-    Parameters
-    ----------
-    make
-        Makes a predictor of parameters.
-    grid
-        Values to try, by parameter.
-    X, y
-        Rows in the order of the stream.
-    announce
-        Called with a text before each trial.
+    Rows are in the order of the stream; `announce` is called before each trial.
     """
 
     def announced(**candidate: float) -> Predictor:

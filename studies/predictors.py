@@ -39,15 +39,7 @@ class Majority:
 
 
 class Linear:
-    """scikit-learn's linear SGD, a few rows at a time.
-
-    Parameters
-    ----------
-    loss
-        As in scikit-learn.
-    alpha
-        Strength of the regulariser.
-    """
+    """scikit-learn's linear SGD, a few rows at a time."""
 
     def __init__(self, loss: str, alpha: float) -> None:
         self.model = SGDClassifier(loss=loss, alpha=alpha, random_state=0)

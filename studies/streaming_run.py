@@ -59,15 +59,7 @@ def _warm_up(model: Any, work: OnlineData) -> None:
 
 
 def run(model: Any, work: OnlineData) -> Record:
-    """Walk through a stream with an unfitted model, and measure everything.
-
-    Parameters
-    ----------
-    model
-        Classifier with partial_fit.
-    work
-        The stream, with labels 0 and 1.
-    """
+    """Walk through a stream, with labels 0 and 1, and measure everything."""
     rows = len(work.y)
     contestant = StreamedEstimator(model, classes=2)
     wrong = np.zeros(rows, dtype=bool)

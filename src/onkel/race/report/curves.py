@@ -131,8 +131,5 @@ def _name_ends(axes: Axes, outcome: Outcome, ends: dict[str, float]) -> None:
             height,
             f"{name}  {looks.short_error(outcome, ends[name])}",
             transform=beside,
-            verticalalignment="center",
-            fontsize=9 if look.is_best else 8,
-            fontweight="bold" if look.place == 0 else "normal",
-            color=looks.INK if look.is_best else looks.GREY,
+            **look.lettering(9),
         )

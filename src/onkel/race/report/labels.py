@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.isotonic import isotonic_regression
 
-from onkel.race.report.looks import GREY, INK, Look
+from onkel.race.report.looks import Look
 
 # Pixels that a label would rather be away than cover a mark or another label, or
 # a line; or than have its leader cross these.
@@ -136,10 +136,7 @@ def _written(axes: Axes, xy: np.ndarray, name: str, look: Look) -> Any:
         tuple(xy),
         (0, 0),
         textcoords="offset points",
-        fontsize=9.5 if look.is_best else 8,
-        fontweight="bold" if look.place == 0 else "normal",
-        color=INK if look.is_best else GREY,
-        verticalalignment="center",
+        **look.lettering(9.5),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from onkel.measuring.machine import versions_in
 from onkel.race.bandwidth import CHOOSERS, ROWS
 from onkel.race.outcome import Outcome, Result
 from onkel.race.report import words
@@ -211,14 +212,13 @@ def _details(outcome: Outcome) -> list[str]:
         )
     models = {result.name: result.model for result in outcome.results}
     machine = outcome.machine
-    versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items())
     return [
         *parts,
         "<details><summary>Models with all their parameters</summary>"
         f"{_list(models, code=True)}</details>",
         "<h2>Machine</h2>",
         f"<p>{escape(machine['processor'])}, {machine['cores']} cores, "
-        f"{escape(machine['platform'])}; {escape(versions)}. The race took "
+        f"{escape(machine['platform'])}; {escape(versions_in(machine))}. The race took "
         f"{outcome.seconds:,.0f} s.</p>",
     ]
 
