@@ -74,6 +74,13 @@ class Constant:
         return len(pickle.dumps(self._total))
 
 
+def _sampled(sampler: RBFSampler, rows: Any) -> np.ndarray:
+    """Random features of rows, which are drawn with the first of them."""
+    if not hasattr(sampler, "random_weights_"):
+        sampler.fit(rows)
+    return sampler.transform(rows)
+
+
 class Linear:
     """scikit-learn's linear SGD, a few rows at a time, on features if one wants."""
 
@@ -91,12 +98,11 @@ class Linear:
 
     def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
         """Learn rows; return what was predicted before their piece was learnt."""
-        model, transform = self._model, None
-        if self._sampler is not None:
-            if not hasattr(model, "coef_"):
-                self._sampler.fit(X)
-            transform = self._sampler.transform
-        return in_pieces(model, X, y, self._piece, self._classes, transform=transform)
+        sampler = self._sampler
+        transform = None if sampler is None else partial(_sampled, sampler)
+        return in_pieces(
+            self._model, X, y, self._piece, self._classes, transform=transform
+        )
 
     @property
     def memory(self) -> int:

@@ -38,7 +38,7 @@ def _variables(values: Iterable[str]) -> str:
 
 
 def svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as SVG to be put into a page, described for who does not see it.
+    """Return a figure as SVG for a page, with a description for who cannot see it.
 
     `name` becomes the prefix of all identifiers: no two may be alike in a page.
     """
@@ -122,13 +122,13 @@ def _cards(outcome: Outcome) -> str:
             f"<b>{escape(name)}</b>{escape(text)}</div>"
         )
 
-    def of(head: str, best: Result) -> str:
+    def winner(head: str, best: Result) -> str:
         return card(head, best.name, words.with_spread(outcome.problem, best))
 
-    cards = [of("Errs least", ranked[0])]
+    cards = [winner("Errs least", ranked[0])]
     on_budget = [r for r in ranked if not r.is_reference and not r.grows]
     if on_budget and on_budget[0] is not ranked[0]:
-        cards.append(of("Errs least on the budget", on_budget[0]))
+        cards.append(winner("Errs least on the budget", on_budget[0]))
     timed = priced(outcome, microseconds)
     if timed.results:
         names = [timed.results[i].name for i in timed.front]

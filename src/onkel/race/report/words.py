@@ -95,8 +95,6 @@ def method(outcome: Outcome) -> str:
     spread = " ± standard deviation over the runs" * (
         outcome.settings["permutations"] > 1
     )
-    growing = [result.name for result in outcome.results if result.grows]
-    beyond = f" Beyond the budget or without one: {', '.join(growing)}."
     chosen = ""
     if outcome.trials:
         chosen = (
@@ -106,15 +104,17 @@ def method(outcome: Outcome) -> str:
         )
     if outcome.problem.is_regression:
         chosen += "Targets are in units of the spread of the first rows for learning. "
-    return (
+    told = (
         f"Errors are progressive: over all rows, the first ones included{spread}. "
         f"{chosen}Files are scaled by statistics of all their rows. "
         "rows/s: processor time of predicting and learning on one thread, compiled "
         "before, without reading. Model size: centres and features at the end; memory: "
         "bytes of the saved model (LightGBM: and of the rows it keeps). scikit-learn's "
         f"models predict, then learn, {piece_for(outcome.problem.rows)} rows at a time."
-        + (beyond if growing else "")
     )
+    if growing := [result.name for result in outcome.results if result.grows]:
+        told += f" Beyond the budget or without one: {', '.join(growing)}."
+    return told
 
 
 def unplaced(outcome: Outcome) -> list[str]:
