@@ -7,11 +7,12 @@ import tempfile
 from statistics import median
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.tables import table
 from onkel.compiled.compile_cache import SHIPPED
 from onkel.precompile import Meeting, meetings
 
+FORMS = ("as installed", "float32", "CSR", "CSR, float32")  # as `meetings` has them
 IMPORT = """
 import time, sklearn.base
 start = time.process_time()
@@ -57,18 +58,12 @@ def first_fit(meeting: Meeting, **environment: str) -> str:
 def main(console: Console) -> None:
     imports = median(measure(IMPORT) for _ in range(5))
     console.print(f"import onkel, beyond scikit-learn: {imports:.2f} s (aim 0.25)")
-    table = Table(title="first fit beyond scikit-learn's import, seconds, empty cache")
-    table.add_column("estimator")
-    for counters in (
-        "as installed",
-        "float32",
-        "CSR",
-        "CSR, float32",
-        "without shipped",
-    ):
-        table.add_column(counters, justify="right")
+    shown = table(
+        "first fit beyond scikit-learn's import, seconds, empty cache",
+        ["estimator", *FORMS, "without shipped"],
+    )
     for name in dict.fromkeys(meeting.estimator for meeting in meetings()):
         own = [meeting for meeting in meetings() if meeting.estimator == name]
         cells = [first_fit(meeting) for meeting in own]
-        table.add_row(name, *cells, first_fit(own[0], **{SHIPPED: ""}))
-    console.print(table)
+        shown.add_row(name, *cells, first_fit(own[0], **{SHIPPED: ""}))
+    console.print(shown)

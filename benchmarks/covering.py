@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import onkel
 from benchmarks.learn_vs_predict import seconds
+from benchmarks.tables import table
 from benchmarks.workloads import Workload, a9a, cod_rna, covtype, ijcnn1
 
 # Passes of some hundredths of a second: other load hits some runs and spares others.
@@ -57,18 +57,17 @@ def main(console: Console) -> None:
     for load in (ijcnn1, cod_rna, covtype, a9a):
         work = load()
         rows, features = work.X.shape
-        table = Table(
-            title=f"{work.name}: {rows:,} rows, {features} features, fastest of {RUNS} "
-            "runs, in turn"
+        shown = table(
+            f"{work.name}: {rows:,} rows, {features} features, fastest of {RUNS} "
+            "runs, in turn",
+            [
+                *("system", "updates", "centres", "learn s", "predict s"),
+                *("ratio", "aim", "average adds", "aim "),
+            ],
         )
-        for column in (
-            *("system", "updates", "centres", "learn s", "predict s"),
-            *("ratio", "aim", "average adds", "aim "),
-        ):
-            table.add_column(column, justify="left" if column == "system" else "right")
         for name, make in machines(work).items():
             model, (learn, averaged, predict) = compare(work, make)
-            table.add_row(
+            shown.add_row(
                 name,
                 f"{model.n_updates_ / rows:.1%}",
                 f"{model.model_size_:,}",
@@ -79,4 +78,4 @@ def main(console: Console) -> None:
                 f"{averaged / learn - 1:+.1%}",
                 "10 %",
             )
-        console.print(table)
+        console.print(shown)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 import onkel
 from benchmarks.learn_vs_predict import seconds
+from benchmarks.tables import table
 from benchmarks.workloads import Workload, a9a, cod_rna, covtype, ijcnn1
 
 # Passes of some hundredths of a second: other load hits some runs and spares others.
@@ -90,15 +91,15 @@ def against_small_memory(work: Workload, table: Table) -> None:
 
 
 def main(console: Console) -> None:
-    table = Table(title=f"one thread, fastest of {RUNS} runs, in turn")
-    columns = ("data", "system", "seconds", "against", "seconds ", "ratio", "aim")
-    for column in columns:
-        text = column in ("data", "system", "against")
-        table.add_column(column, justify="left" if text else "right")
+    shown = table(
+        f"one thread, fastest of {RUNS} runs, in turn",
+        ["data", "system", "seconds", "against", "seconds ", "ratio", "aim"],
+        texts=("data", "system", "against"),
+    )
     for load in (ijcnn1, cod_rna, covtype, a9a):
         work = load()
         work = work._replace(X=work.X[:MOST_ROWS], y=work.y[:MOST_ROWS])
-        against_prediction(work, table)
-        against_fogd(work, table)
-        against_small_memory(work, table)
-    console.print(table)
+        against_prediction(work, shown)
+        against_fogd(work, shown)
+        against_small_memory(work, shown)
+    console.print(shown)

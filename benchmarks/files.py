@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+
+from benchmarks.tables import table
 
 BATCHES = (8_192, 65_536)
 SYSTEMS = ("BSGD", "RBP", "AVM", "FOGD")
@@ -42,9 +43,8 @@ def peak_of(words: list[str]) -> tuple[float, float]:
 def main(console: Console) -> None:
     onkel = [sys.executable, "-m", "onkel.cli"]
     idle, _ = peak_of([sys.executable, "-c", "import onkel.cli.race"])
-    table = Table(title=f"Idle: {idle:.0f} MiB")
-    for heading in ("command", "batch", "peak MiB", "seconds"):
-        table.add_column(heading, justify="left" if heading == "command" else "right")
+    columns = ["command", "batch", "peak MiB", "seconds"]
+    shown = table(f"Idle: {idle:.0f} MiB", columns)
     with tempfile.TemporaryDirectory() as folder:
         for name, options in FILES.items():
             fit = ["fit", name, *options, "--system", "bsgd", "--budget", "100"]
@@ -57,7 +57,7 @@ def main(console: Console) -> None:
                     how = ["--memory", "0", "--batch-rows", str(rows)]
                     peak, seconds = peak_of([*onkel, *words, *how])
                     row = (f"{peak:.0f}", f"{seconds:.0f}")
-                    table.add_row(f"{words[0]} {name}", f"{rows:,}", *row)
+                    shown.add_row(f"{words[0]} {name}", f"{rows:,}", *row)
             peak, seconds = peak_of([*onkel, *fit, "--memory", "100000"])
-            table.add_row(f"fit {name}", "whole", f"{peak:.0f}", f"{seconds:.0f}")
-    console.print(table)
+            shown.add_row(f"fit {name}", "whole", f"{peak:.0f}", f"{seconds:.0f}")
+    console.print(shown)

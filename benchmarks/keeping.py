@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 import onkel
 from benchmarks.learn_vs_predict import RUNS, seconds
+from benchmarks.tables import table
 from benchmarks.workloads import Workload, cod_rna, ijcnn1
 
 EPOCHS = 4
@@ -83,11 +83,14 @@ def microseconds_per_update(model: Any, work: Workload) -> float:
 def main(console: Console) -> None:
     for load in (ijcnn1, cod_rna):
         work = load()
-        shown = Table(title=f"{work.name}: {len(work.y):,} rows, budget {work.budget}")
-        for column in ("system", "updates", "maintained", "learn s", "predict s"):
-            shown.add_column(column, justify="right")
-        shown.add_column("ratio", justify="right")
-        shown.add_column("aim", justify="right")
+        shown = table(
+            f"{work.name}: {len(work.y):,} rows, budget {work.budget}",
+            [
+                *("system", "updates", "maintained", "learn s", "predict s"),
+                *("ratio", "aim"),
+            ],
+            texts=(),
+        )
         for name, (model, epochs, aim) in passes(work).items():
             rows = len(work.y) * epochs
             learn, predict = compare(model, work)
@@ -104,9 +107,8 @@ def main(console: Console) -> None:
         console.print(shown)
     work = ijcnn1()
     budgets = (125, 250, 500, 1000)
-    shown = Table(title="ijcnn1: microseconds per update, by budget")
-    for column in ("system", *map(str, budgets)):
-        shown.add_column(column, justify="right")
+    columns = ["system", *map(str, budgets)]
+    shown = table("ijcnn1: microseconds per update, by budget", columns, texts=())
     for name in square(1, 1.0):
         times = [
             microseconds_per_update(square(budget, work.gamma)[name], work)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.tables import table
 from benchmarks.workloads import TARGETS, Workload, a9a, covtype, ijcnn1, systems
 
 RUNS = 5
@@ -57,22 +57,15 @@ def main(console: Console) -> None:
             f"{work.name}: {rows:,} rows, {features} features, budget {work.budget}, "
             f"median of {RUNS} runs, in turn"
         )
-        table = Table(title=title)
-        for column in ("system", "updates", "centres", "learn s", "predict s"):
-            table.add_column(column, justify="left" if column == "system" else "right")
-        for column in (
-            "us/row",
-            "ratio",
-            "aim",
-            "no updates s",
-            "2 threads: learn",
-            "predict",
-        ):
-            table.add_column(column, justify="right")
+        columns = (
+            *("system", "updates", "centres", "learn s", "predict s", "us/row"),
+            *("ratio", "aim", "no updates s", "2 threads: learn", "predict"),
+        )
+        shown = table(title, columns)
         for name, make in systems(work).items():
             model, learn, predict = compare(work, make)
             _, learn2, predict2 = compare(work, systems(work, n_jobs=2)[name])
-            table.add_row(
+            shown.add_row(
                 name,
                 f"{model.n_updates_ / rows:.1%}",
                 f"{model.model_size_:,}",
@@ -85,4 +78,4 @@ def main(console: Console) -> None:
                 f"x{learn / learn2:.2f}",
                 f"x{predict / predict2:.2f}",
             )
-        console.print(table)
+        console.print(shown)

@@ -11,9 +11,9 @@ import warnings
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import onkel
+from benchmarks.tables import table
 
 CASES = ((500, 1), ("auto", 1), (2000, 5), ("auto", 5), (500, 20))
 ROWS, FEATURES = 100_000, 20
@@ -38,10 +38,8 @@ def main(console: Console) -> None:
     X = rng.normal(size=(ROWS, FEATURES))
     y = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=ROWS) > 0.0
     onkel.KernelClassifier(budget=50).fit(X[:7000], y[:7000])
-    table = Table(title=f"time_limit, {ROWS:,} x {FEATURES}")
-    table.add_column("budget", justify="right")
-    for name in ("limit, s", "fit, s", "CPU s", "score held out"):
-        table.add_column(name, justify="right")
+    columns = ["budget", "limit, s", "fit, s", "CPU s", "score held out"]
+    shown = table(f"time_limit, {ROWS:,} x {FEATURES}", columns, texts=())
     for budget, limit in CASES:
         model = onkel.KernelClassifier(budget=budget, time_limit=limit, random_state=0)
         wall, cpu = time.perf_counter(), time.process_time()
@@ -49,8 +47,8 @@ def main(console: Console) -> None:
             model.fit(X, y)
         took = time.perf_counter() - wall, time.process_time() - cpu
         figures = (*took, model.held_out_score_)
-        table.add_row(str(budget), f"{limit}", *(f"{one:.2f}" for one in figures))
-    console.print(table)
+        shown.add_row(str(budget), f"{limit}", *(f"{one:.2f}" for one in figures))
+    console.print(shown)
     for budget in (100, 500, "auto"):
         command = [sys.executable, "-c", MEMORY.format(budget=budget)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

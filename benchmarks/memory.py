@@ -4,9 +4,9 @@ import time
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import onkel
+from benchmarks.tables import table
 from onkel.measuring.memory import resident
 
 ROWS, BATCH, FEATURES = 2_000_000, 10_000, 20
@@ -28,15 +28,15 @@ def main(console: Console) -> None:
 
     for _ in range(5):
         learn_batch()
-    table = Table(title=f"budget {model.model_size_}, {FEATURES} features")
-    table.add_column("rows after the budget is full", justify="right")
-    table.add_column("resident MiB", justify="right")
-    table.add_row("0", resident_mib())
+    columns = ["rows after the budget is full", "resident MiB"]
+    title = f"budget {model.model_size_}, {FEATURES} features"
+    shown = table(title, columns, texts=())
+    shown.add_row("0", resident_mib())
     start = time.perf_counter()
     for batch in range(1, ROWS // BATCH + 1):
         learn_batch()
         if batch % (ROWS // BATCH // 4) == 0:
-            table.add_row(f"{batch * BATCH:,}", resident_mib())
-    console.print(table)
+            shown.add_row(f"{batch * BATCH:,}", resident_mib())
+    console.print(shown)
     rate = ROWS / (time.perf_counter() - start)
     console.print(f"{rate:,.0f} rows per second, generating them included")

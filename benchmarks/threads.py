@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import onkel
+from benchmarks.tables import table
 from benchmarks.workloads import covtype
 from onkel.data.catalogue import DataNotFoundError
 
@@ -31,10 +31,10 @@ def seconds(X: Any, y: np.ndarray, n_jobs: int) -> tuple[float, float]:
 
 
 def main(console: Console) -> None:
-    table = Table(title="KernelClassifier, one thread and two")
-    table.add_column("data")
-    for name in ("s, one", "s, two", "faster", "CPU s, one", "CPU s, two", "more"):
-        table.add_column(name, justify="right")
+    shown = table(
+        "KernelClassifier, one thread and two",
+        ["data", "s, one", "s, two", "faster", "CPU s, one", "CPU s, two", "more"],
+    )
     sets = {"12,000 x 20": simulated()}
     try:
         work = covtype()
@@ -46,5 +46,5 @@ def main(console: Console) -> None:
             onkel.KernelClassifier(budget=50, n_jobs=n_jobs).fit(X[:7000], y[:7000])
         (wall, cpu), (wall2, cpu2) = (seconds(X, y, n_jobs) for n_jobs in (1, 2))
         figures = (wall, wall2, wall / wall2, cpu, cpu2, cpu2 / cpu)
-        table.add_row(name, *(f"{figure:.2f}" for figure in figures))
-    console.print(table)
+        shown.add_row(name, *(f"{figure:.2f}" for figure in figures))
+    console.print(shown)

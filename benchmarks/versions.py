@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import onkel
+from benchmarks.tables import table
 from benchmarks.workloads import Workload, ijcnn1, systems
 
 ROUNDS, PASSES = 5, 5
@@ -126,13 +126,15 @@ def measure(names: list[str]) -> None:
         print(name, scale * min(learning), scale * min(predicting), sep=";")
 
 
-def measured(checkout: Path, names: list[str]) -> dict[str, tuple[float, float]]:
+def measured(
+    checkout: Path, names: list[str], **environment: str
+) -> dict[str, tuple[float, float]]:
     """Let a new process measure a checkout."""
     # The benchmarks are this checkout's, the library is the other's.
     path = os.pathsep.join([str(checkout / "src"), str(HERE)])
     run = subprocess.run(
         [sys.executable, "-m", "benchmarks.versions", "measure", *names],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, **environment, "PYTHONPATH": path},
         cwd=HERE,
         stdout=subprocess.PIPE,
         text=True,
@@ -148,10 +150,10 @@ def main(console: Console, before: Path, names: list[str]) -> None:
         for checkout in (before, HERE):
             for system, pair in measured(checkout, names).items():
                 found.setdefault(checkout, defaultdict(list))[system].append(pair)
-    table = Table(title="ijcnn1: microseconds a row, before, after and their ratio")
-    table.add_column("system")
-    for counters in ("learn", "", "", "predict", "", ""):
-        table.add_column(counters, justify="right")
+    shown = table(
+        "ijcnn1: microseconds a row, before, after and their ratio",
+        ["system", "learn", "", "", "predict", "", ""],
+    )
     slower = 0
     for system, pairs in found[HERE].items():
         cells = []
@@ -164,12 +166,14 @@ def main(console: Console, before: Path, names: list[str]) -> None:
             slower += ratio > NOISE
             mark = "[bold]" if ratio > NOISE else ""
             cells += [f"{min(old):.3f}", f"{min(new):.3f}", f"{mark}x{ratio:.3f}"]
-        table.add_row(system, *cells)
-    console.print(table)
+        shown.add_row(system, *cells)
+    console.print(shown)
     console.print(f"{slower} of {2 * len(found[HERE])} slower by more than 3 %")
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m benchmarks.versions CHECKOUT [SYSTEM ...]")
     where, *wanted = sys.argv[1:]
     if where == "measure":
         measure(wanted)

@@ -31,7 +31,7 @@ from studies.comparison_sets import (
     case,
     prepared,
 )
-from studies.comparison_svm import LIMIT, Fitted, choose, fit_within
+from studies.comparison_svm import Fitted, choose, fit_within
 from studies.comparison_timing import Timed, timed
 
 METHODS = ("svc-grid", "svc", "nystroem", "lightgbm", "onkel", "onkel-auto")
@@ -170,14 +170,14 @@ def _fitted(
     if method == "lightgbm":
         return data, lightgbm(data)
     if method == "svc":
-        return data, fit_within(data, seed, LIMIT)
-    choice = choose(data, seed, LIMIT)
+        return data, fit_within(data, seed)
+    choice = choose(data, seed)
     facts = choice.facts | {"parameters": choice.model}
     if data.is_fixed and (same := _same_fit(records, name, choice.model)):
         of_seed = same.get("fit_of_seed", same["seed"])
         again = Fitted(None, same["fit_seconds"], same["fit_wall"], {})
         return data, same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
-    fit = fit_within(data, seed, LIMIT, **choice.model)
+    fit = fit_within(data, seed, **choice.model)
     together = _sum(choice, fit)
     return data, Fitted(fit.model, **together, facts=facts | fit.facts)
 
@@ -194,12 +194,8 @@ def measure(
 ) -> dict[str, Any]:
     """Measure a cell.
 
-    Parameters
-    ----------
-    name, method, seed, budget
-        The cell.
-    records
-        Of other cells: a fit that is the same for another seed is not repeated.
+    A fit that is the same for another seed, by the records of other cells, is not
+    repeated.
     """
     said = {"set": name, "method": method, "seed": seed, "budget": budget}
     data, fitted = _fitted(name, method, seed, budget, records)

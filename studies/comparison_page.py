@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel.measuring.machine import versions_in
 from onkel.measuring.markdown import markdown, spread_of
 from onkel.measuring.records import a_line_each, rounded
 from studies.comparison_cells import (
@@ -51,7 +52,7 @@ def short(seconds: float) -> str:
 
 def _error(result: Result) -> str:
     values = list(result.errors.values())
-    text = spread_of(values, 1.0, 2) if len(values) > 1 else f"{values[0]:.2f}"
+    text = spread_of(values, 2) if len(values) > 1 else f"{values[0]:.2f}"
     return text + (PART if result.is_part else "")
 
 
@@ -237,7 +238,6 @@ def page(records: Mapping[str, dict[str, Any]]) -> str:
     grown = {name: standing(of_set, "onkel-auto") for name, of_set in found.items()}
     last = [record for record in records.values() if "failed" not in record][-1]
     machine = last["machine"]
-    versions = ", ".join(f"{name} {no}" for name, no in machine["versions"].items())
     failed = [
         f"- **Failed**: {key}: {record['failed']}"
         for key, record in records.items()
@@ -276,7 +276,7 @@ def page(records: Mapping[str, dict[str, Any]]) -> str:
     lines += ["Parameters of the first seed; all else are means.", ""]
     lines += details_table(found)
     lines += [said.rstrip(), *_seeds_told(found), ""]
-    where = f"{machine['processor']}, {machine['cores']} cores; {versions}."
+    where = f"{machine['processor']}, {machine['cores']} cores; {versions_in(machine)}."
     return "\n".join([*lines, where]) + "\n"
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from onkel.race.report.looks import FAINT, GREY
 from studies.comparison_cells import OURS
 from studies.comparison_sets import REGRESSION
 from studies.comparison_verdicts import Result, Results
@@ -58,7 +59,7 @@ def _panel(axes: Axes, name: str, of_set: Mapping[str, Result]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(color="#dedede", linewidth=0.8)
+    axes.grid(color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
@@ -85,7 +86,7 @@ def picture(found: Results) -> Figure:
         )[0]
         for method, (colour, marker) in LOOKS.items()
     ]
-    hollow = {"color": "#8a8a8a", "markerfacecolor": "white", "linestyle": "none"}
+    hollow = {"color": GREY, "markerfacecolor": "white", "linestyle": "none"}
     handles += panels.flat[0].plot(
         [], [], marker="s", label="seconds extrapolated", **hollow
     )

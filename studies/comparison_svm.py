@@ -91,31 +91,31 @@ def _told(rungs: Sequence[Rung], rows: int) -> dict[str, Any]:
     }
 
 
-def choose(data: Case, seed: int, limit: float) -> Fitted:
+def choose(data: Case, seed: int) -> Fitted:
     """Search the grid on a tenth of the rows; `model` is the parameters."""
     rows = min(len(data.y), max(LEAST_SEARCHED, round(SEARCHED * len(data.y))))
     done = None
     if rows <= SEARCH_ROWS:
-        done = limited(lambda: searched(data, rows, seed), limit)
+        done = limited(lambda: searched(data, rows, seed), LIMIT)
     if done is not None:
         facts = {"search_seconds": done.cpu, "search_rows": rows}
         return Fitted(done.value, done.cpu, done.wall, facts)
     rungs = climb(
         (size for size in SEARCH_RUNGS if size < rows),
         lambda size: searched(data, size, seed),
-        limit,
+        LIMIT,
     )
     seconds = extrapolated(rungs, rows)
     told = {"search_seconds": seconds, "search_part": _told(rungs, rows)}
     return Fitted(rungs[-1].work.value, seconds, None, told)
 
 
-def fit_within(data: Case, seed: int, limit: float, **parameters: Any) -> Fitted:
+def fit_within(data: Case, seed: int, **parameters: Any) -> Fitted:
     """Fit all rows, or as many as can be within the limit."""
     rows, done = len(data.y), None
     if rows <= FIT_ROWS:
         model = support_vector_machine(data, **parameters)
-        done = limited(lambda: model.fit(data.X, data.y), limit)
+        done = limited(lambda: model.fit(data.X, data.y), LIMIT)
     if done is not None:
         facts = {"fit_seconds": done.cpu, "fit_wall": done.wall}
         return Fitted(done.value, done.cpu, done.wall, facts)
@@ -127,7 +127,7 @@ def fit_within(data: Case, seed: int, limit: float, **parameters: Any) -> Fitted
         return model.fit(data.X[index], data.y[index])
 
     parts = [FIRST_RUNG // 2**step for step in range(FIRST_RUNG.bit_length())]
-    rungs = climb((rows // part for part in parts), fit, limit)
+    rungs = climb((rows // part for part in parts), fit, LIMIT)
     last = rungs[-1]
     told = {"fit_seconds": extrapolated(rungs, rows), "fit_wall": None}
     if last.rows == rows:

@@ -56,10 +56,7 @@ def _send(pipe: Any, work: Callable[[], Any], limit: float) -> None:
 def limited(work: Callable[[], Any], limit: float) -> Timed | None:
     """Do it in a process of its own, for so many seconds of processor time at most.
 
-    Returns
-    -------
-    outcome
-        None if it was stopped.
+    None if it was stopped.
     """
     # A fork shares the rows instead of copying them.
     context = multiprocessing.get_context("fork")

@@ -175,7 +175,7 @@ def measure(
     return outcome
 
 
-def _band(panel: Any, x: Any, values: np.ndarray, colour: str, **style: Any) -> None:
+def band(panel: Any, x: Any, values: np.ndarray, colour: str, **style: Any) -> None:
     """Draw the mean over orders (second axis), and their range."""
     panel.plot(x, values.mean(axis=1), color=colour, **style)
     low, high = values.min(axis=1), values.max(axis=1)
@@ -188,6 +188,16 @@ def _plain(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def _name_curves(figure: Figure, panel: Any) -> None:
+    """Put a legend of a panel's curves, which are those of all panels, below."""
+    figure.legend(
+        *panel.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+    )
+
+
 def convergence_picture(outcomes: dict[str, Any]) -> Figure:
     """Draw the objective: a row of panels by data set, a column by loss."""
     figure = Figure(figsize=(11, 3.9 * len(outcomes) + 0.6), layout="constrained")
@@ -197,19 +207,14 @@ def convergence_picture(outcomes: dict[str, Any]) -> Figure:
         for panel, loss in zip(panels, (OWN, HINGE), strict=True):
             for colour, label in zip(COLOURS, CURVES, strict=True):
                 runs = [run[loss] for run in outcome["objective"][label]]
-                _band(panel, seen, np.array(runs).T, colour, label=label)
+                band(panel, seen, np.array(runs).T, colour, label=label)
             panel.set(xscale="log", yscale="log", xlabel="rows seen")
             panel.set_title(f"{name}: {TITLES[loss]}")
             panel.grid(alpha=0.3)
             _plain(panel.xaxis)
             _plain(panel.yaxis)
         panels[0].set_ylabel("mean loss so far")
-    figure.legend(
-        *rows[0][0].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-    )
+    _name_curves(figure, rows[0][0])
     return figure
 
 
@@ -224,7 +229,7 @@ def sweep_picture(outcomes: dict[str, Any], setting: str) -> Figure:
             COLOURS, outcome[setting].items(), strict=False
         ):
             mistakes = np.array(found["mistakes"])
-            _band(left, values, mistakes, colour, marker="o", ms=3, label=label)
+            band(left, values, mistakes, colour, marker="o", ms=3, label=label)
             fastest = np.min(found["seconds"], axis=1)
             right.plot(values, fastest, color=colour, marker="o", ms=3)
         left.set(title=f"{name}: mistakes", ylabel="mistakes, %")
@@ -237,12 +242,7 @@ def sweep_picture(outcomes: dict[str, Any], setting: str) -> Figure:
             _plain(panel.xaxis)
     for panel in rows[-1]:
         panel.set_xlabel(SYMBOLS[setting])
-    figure.legend(
-        *rows[0][0].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-    )
+    _name_curves(figure, rows[0][0])
     return figure
 
 
@@ -251,9 +251,7 @@ def _objective_rows(name: str, outcome: dict[str, Any]) -> list[list[str]]:
     for label, runs in outcome["objective"].items():
         ends = [[run[loss][-1] for run in runs] for loss in (OWN, HINGE)]
         late = [run["late"][0] for run in runs]
-        rows.append(
-            [name, label, *(spread_of(values, 1.0, 4) for values in (*ends, late))]
-        )
+        rows.append([name, label, *(spread_of(values, 4) for values in (*ends, late))])
     return rows
 
 

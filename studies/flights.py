@@ -32,6 +32,7 @@ import numpy as np
 import onkel
 from onkel.data.catalogue import batches, entry
 from onkel.measuring.memory import peak, resident
+from onkel.race.contestants import in_a_line
 from onkel.tune.grid_search import Grid, best, grid_search
 from studies.flight_encoder import FlightEncoder
 from studies.flight_report import CONSTANT, LINEAR, StreamPass, numbers, save
@@ -116,16 +117,7 @@ def choose(
 ) -> dict[str, float]:
     """Return the parameters that rank the last fifth of the rows best.
 
-    Parameters
-    ----------
-    make
-        Makes a predictor of parameters.
-    grid
-        Values to try, by parameter.
-    X, y
-        Rows in the order of the stream.
-    announce
-        Called with a text before each trial.
+    Rows are in the order of the stream; `announce` is called before each trial.
     """
 
     def announced(**candidate: float) -> Predictor:
@@ -247,7 +239,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "parameters": chosen,
     }
     measured["results"][system.name] |= {
-        "model": " ".join(repr(model.model).split()),
+        "model": in_a_line(model.model),
         "size": model.model.model_size_,
         "updates": model.model.n_updates_,
         # AVM: updates for which there was no room for a core of their own

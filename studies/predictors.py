@@ -6,12 +6,12 @@ Labels are 0 and 1; a score above 0 says 1.
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn import config_context
 from sklearn.linear_model import SGDClassifier
 
 import onkel
 from onkel.race.problem import Problem
 from onkel.race.references import Constant
+from onkel.stream.pieces import in_pieces
 
 CLASSES = (0, 1)
 # Rows that the linear model predicts, then learns, at a time. Row by row the calls
@@ -39,30 +39,14 @@ class Majority:
 
 
 class Linear:
-    """scikit-learn's linear SGD, a few rows at a time.
-
-    Parameters
-    ----------
-    loss
-        As in scikit-learn.
-    alpha
-        Strength of the regulariser.
-    """
+    """scikit-learn's linear SGD, a few rows at a time."""
 
     def __init__(self, loss: str, alpha: float) -> None:
         self.model = SGDClassifier(loss=loss, alpha=alpha, random_state=0)
 
     def learn(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Learn rows and return their scores from before their piece was learnt."""
-        scores = np.zeros(len(y))
-        # On so few rows the checks would be half of the cost.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            for start in range(0, len(y), PIECE):
-                rows = slice(start, start + PIECE)
-                if hasattr(self.model, "coef_"):
-                    scores[rows] = self.model.decision_function(X[rows])
-                self.model.partial_fit(X[rows], y[rows], classes=CLASSES)
-        return scores
+        return in_pieces(self.model, X, y, PIECE, CLASSES, method="decision_function")
 
 
 class Kernel:

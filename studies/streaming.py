@@ -62,20 +62,9 @@ def work_through(
     again: bool = False,
     measured: Callable[..., Record] = apart,
 ) -> None:
-    """Run what is not in the ledger.
+    """Run systems, None for all, on streams: what is not in the ledger, or all again.
 
-    Parameters
-    ----------
-    names
-        Of streams.
-    systems
-        Names; None for all.
-    ledger
-        Of the records.
-    again
-        Whether to run also what is there; gamma and searches are kept.
-    measured
-        `measure`, or the same in another process.
+    gamma and searches are kept. `measured` is `measure`, or the same elsewhere.
     """
     for name in names:
         data = stream(name)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from onkel.measuring.machine import versions_in
 from onkel.measuring.markdown import markdown
 from onkel.measuring.records import Record, Records, a_line_each, rounded
 from onkel.race import bandwidth
@@ -160,9 +161,6 @@ def page(records: Records) -> str:
     """Write the page."""
     there = [name for name in STREAMS if name in records]
     host = records[there[0]]["machine"]
-    versions = ", ".join(
-        f"{name} {number}" for name, number in host["versions"].items()
-    )
     said = INTRODUCTION.format(
         chunk=CHUNK,
         budget=BUDGET,
@@ -170,7 +168,7 @@ def page(records: Records) -> str:
         new=NEW,
         gamma_rows=bandwidth.ROWS,
         searched=SEARCHED,
-        machine=f"{host['processor']}; {versions}",
+        machine=f"{host['processor']}; {versions_in(host)}",
     )
     return said + "\n".join(text for name in there for text in _section(name, records))
 

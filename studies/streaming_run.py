@@ -6,12 +6,11 @@ import time
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from onkel.measuring.memory import Growth
 from onkel.measuring.records import Record
-from onkel.race.contestants import WARM_UP_BUDGET, StreamedEstimator
+from onkel.race.contestants import StreamedEstimator, in_a_line, small
 from onkel.reproduce.online_data import OnlineData
 from studies.streaming_systems import NEW, plain, raced, stream
 
@@ -49,13 +48,7 @@ def weigh(model: Any) -> int:
 
 def _warm_up(model: Any, work: OnlineData) -> None:
     """Load, or compile, what a run needs; a full budget too."""
-    given = model.get_params(deep=False)
-    small = {
-        name: min(given[name], WARM_UP_BUDGET)
-        for name in ("budget", "max_core", "merge_size")
-        if given.get(name) is not None
-    }
-    warmed = StreamedEstimator(clone(model).set_params(**small), classes=2)
+    warmed = StreamedEstimator(small(model), classes=2)
     try:
         # Whoever fits itself anew does so after some chunks only.
         for first in range(0, min(WARM_UP_CHUNKS * CHUNK, len(work.y)), CHUNK):
@@ -66,15 +59,7 @@ def _warm_up(model: Any, work: OnlineData) -> None:
 
 
 def run(model: Any, work: OnlineData) -> Record:
-    """Walk through a stream with an unfitted model, and measure everything.
-
-    Parameters
-    ----------
-    model
-        Classifier with partial_fit.
-    work
-        The stream, with labels 0 and 1.
-    """
+    """Walk through a stream, with labels 0 and 1, and measure everything."""
     rows = len(work.y)
     contestant = StreamedEstimator(model, classes=2)
     wrong = np.zeros(rows, dtype=bool)
@@ -93,7 +78,8 @@ def run(model: Any, work: OnlineData) -> Record:
             except ValueError as fault:
                 if "overflow" not in str(fault):
                     raise
-                return {"model": _text(model), "failed": f"overflow by row {first:,}"}
+                reason = f"overflow by row {first:,}"
+                return {"model": in_a_line(model), "failed": reason}
             seconds.append(time.process_time() - start)
             wrong[part] = said != y
             # A chunk of a short stream may reach the end of several tenths.
@@ -103,27 +89,17 @@ def run(model: Any, work: OnlineData) -> Record:
                     growth = Growth()
     grown = None if growth is None else growth.bytes
     return {
-        "model": _text(model),
+        "model": in_a_line(model),
         "error": float(wrong.mean()),
         "tenths": [float(wrong[a:b].mean()) for a, b in itertools.pairwise(ends)],
         "mistakes": [int(wrong[k : k + CHUNK].sum()) for k in range(0, rows, CHUNK)],
         "seconds_per_row": sum(seconds) / rows,
         "slowest_chunk": max(seconds),
         "slowest_at": CHUNK * int(np.argmax(seconds)),
-        "size": _size(model),
+        "size": int(contestant.size),
         "pickled": pickled,
         "growth": grown,
     }
-
-
-def _text(model: Any) -> str:
-    return " ".join(repr(model).split())
-
-
-def _size(model: Any) -> int | None:
-    if not hasattr(model, "model_size_"):
-        return None
-    return int(model.model_size_ + getattr(model, "n_components", 0))
 
 
 def measure(name: str, system: str, kind: str, gamma: float, own: Record) -> Record:

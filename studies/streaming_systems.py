@@ -68,18 +68,9 @@ def rivals(problem: Problem) -> list[str]:
 
 
 def raced(system: str, problem: Problem, gamma: float, **own: Any) -> Any:
-    """Return a system as the race would enter it with that gamma, unfitted.
+    """Return a system as the race would enter it, unfitted; its own parameters win.
 
-    Parameters
-    ----------
-    system
-        Name in the race.
-    problem
-        What it will learn.
-    gamma
-        On which the radius of cells depends, too.
-    **own
-        Parameters that replace the race's.
+    On gamma the radius of cells depends, too.
     """
     for entrant in library(problem, BUDGET, gamma).entrants:
         if entrant.name == system:

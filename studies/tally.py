@@ -11,10 +11,7 @@ BINS = 2**16
 class Tally:
     """Counts mistakes by window, and scores by bin and class.
 
-    Parameters
-    ----------
-    rows
-        Length of the stream, which sets the windows; fewer may come.
+    The length of the stream sets the windows; fewer rows may come.
 
     Examples
     --------

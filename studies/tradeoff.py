@@ -22,6 +22,7 @@ from onkel.reproduce.avm import DIAMETERS, estimator_for
 from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.tune.grids import ALPHAS, GAMMAS
+from studies.convergence import band
 from studies.progress import progress
 
 LOSS = "hinge"
@@ -85,9 +86,7 @@ def _curves(panel: Any, name: str, outcome: dict[str, Any]) -> None:
         (panel, numbers[:, 0], ERROR, "mistakes, %"),
         (right, numbers[:, 1], SIZE, "centres"),
     ):
-        axis.plot(diameters, values.mean(axis=1), color=colour, marker="o", ms=3)
-        low, high = values.min(axis=1), values.max(axis=1)
-        axis.fill_between(diameters, low, high, color=colour, alpha=0.2, lw=0)
+        band(axis, diameters, values, colour, marker="o", ms=3)
         axis.set_ylabel(label, color=colour)
         axis.tick_params(axis="y", colors=colour)
     right.set_yscale("log")

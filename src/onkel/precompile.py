@@ -22,7 +22,6 @@ from onkel.estimators._registry import systems
 # So many rows that every strategy has to maintain, and NOGD to become linear.
 ROWS, FEATURES, BUDGET = 200, 4, 20
 
-
 # Parameters that have code of their own. Regressors share it with the classifiers.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "BOGDClassifier": [{"sampling": "weighted"}],
@@ -101,13 +100,7 @@ def meet(meeting: Meeting) -> Meeting:
 
 
 def fill(jobs: int | None = None) -> Iterator[Meeting]:
-    """Compile all that is not compiled yet, in several processes.
-
-    Yields
-    ------
-    meeting
-        One whose code is there; they come in the order in which they are ready.
-    """
+    """Compile what is not compiled yet, in several processes; yield what is ready."""
     work = (joblib.delayed(meet)(meeting) for meeting in [*meetings(), *variants()])
     # Neighbours share much of their code: a process compiles that once.
     parallel = joblib.Parallel(

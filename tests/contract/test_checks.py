@@ -1,8 +1,10 @@
 """What every system promises; whoever writes one is in these tests by writing it."""
 
+import re
 from typing import Any
 
 import pytest
+from sklearn.svm import SVC
 
 import onkel
 from onkel import checks
@@ -43,6 +45,12 @@ class Restless(onkel.RBPClassifier):
 def test_a_broken_promise_is_found() -> None:
     with pytest.raises(AssertionError, match="predicting has changed"):
         checks.check_predicting_changes_nothing(checks.small(Restless()))
+
+
+@pytest.mark.parametrize("other", [onkel.RBPClassifier, SVC(), None, "rbp"])
+def test_what_is_no_system_is_named(other: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{other!r} is no system")):
+        checks.check_system(other)
 
 
 def test_parameters_that_were_chosen_stay() -> None:

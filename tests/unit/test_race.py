@@ -21,6 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import onkel
 from onkel.data import Batch
+from onkel.data.shuffling import shuffled
 from onkel.estimators._registry import systems
 from onkel.race import compilation, contestants, orders, references, report, trees
 from onkel.race import race as racing
@@ -507,7 +508,7 @@ def test_any_file_can_be_raced_in_its_order() -> None:
 
 @pytest.mark.parametrize("most_bytes", [0, 1000, 3000, 1e6])
 def test_whole_files_are_shuffled_in_any_memory(most_bytes: float) -> None:
-    parts = list(orders.shuffled(numbered(), 100, 0, most_bytes))
+    parts = list(shuffled(numbered(), 100, 0, most_bytes))
     found = np.vstack([part.X for part in parts])[:, 0]
     assert sorted(found) == list(range(1000))
     assert all(len(part.y) <= 100 for part in parts)

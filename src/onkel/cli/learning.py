@@ -8,8 +8,8 @@ import numpy as np
 from onkel.cli import options
 from onkel.cli.screen import bar
 from onkel.data import Dataset
+from onkel.data.shuffling import bytes_of, shuffled
 from onkel.race.baselines import Baselines
-from onkel.race.orders import bytes_of, shuffled
 from onkel.tune.tune import accepted, class_of
 
 # Gammas that rows decide, in a stream the first so many.

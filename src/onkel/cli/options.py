@@ -14,8 +14,8 @@ from onkel.cli.stdin import spooled
 from onkel.data import BadFileError, Dataset, Preparation, ReadingOptions, dataset
 from onkel.data.opening import READERS
 from onkel.data.reading_options import CHOICES
+from onkel.data.shuffling import MOST_BYTES
 from onkel.data.tables import BATCH_ROWS
-from onkel.race.orders import MOST_BYTES
 
 MIB = 2**20
 

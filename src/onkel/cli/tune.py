@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from onkel.cli import options
 from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
-from onkel.race.orders import stacked
+from onkel.data.shuffling import stacked
 from onkel.tune import tune as tuning
 from onkel.tune.grid_search import Tried, tried
 from onkel.tune.sample import Sample

@@ -32,3 +32,8 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "versions": versions,
     }
+
+
+def versions_in(described: dict[str, Any]) -> str:
+    """Say what a machine ran, as `machine` describes it, in a line."""
+    return ", ".join(f"{name} {no}" for name, no in described["versions"].items())

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 
-def spread_of(values: Sequence[float], factor: float, digits: int) -> str:
+def spread_of(values: Sequence[float], digits: int) -> str:
     """Mean and standard deviation.
 
     Examples
     --------
-    >>> spread_of([0.1, 0.2], factor=100.0, digits=1)
+    >>> spread_of([10.0, 20.0], digits=1)
     '15.0 ± 7.1'
     """
-    numbers = factor * np.array(values)
-    spread = numbers.std(ddof=1) if len(numbers) > 1 else 0.0
-    return f"{numbers.mean():.{digits}f} ± {spread:.{digits}f}"
+    spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+    return f"{np.mean(values):.{digits}f} ± {spread:.{digits}f}"
 
 
 def power(value: float) -> str:

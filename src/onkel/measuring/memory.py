@@ -11,13 +11,7 @@ def resident() -> int | None:
 
 
 def peak(children: bool = False) -> int:
-    """Most that this process has had in memory.
-
-    Parameters
-    ----------
-    children
-        Whether children that have ended count, too: the largest of all.
-    """
+    """Most memory this process has had, or the largest of its ended children and it."""
     kinds = [resource.RUSAGE_SELF, *([resource.RUSAGE_CHILDREN] if children else [])]
     return 1024 * max(resource.getrusage(kind).ru_maxrss for kind in kinds)
 

@@ -12,10 +12,7 @@ Records = dict[str, Record]
 class RecordFile:
     """Records by name, which are safe in their file as soon as they are added.
 
-    Parameters
-    ----------
-    path
-        Of the file; it and its folder are made with the first record.
+    The file and its folder are made with the first record.
 
     Examples
     --------

@@ -17,11 +17,6 @@ ENOUGH = 10
 class Baselines:
     """Targets in the order in which they come: their best constant, and the last one.
 
-    Parameters
-    ----------
-    is_regression
-        Whether targets are numbers.
-
     Examples
     --------
     >>> baselines = Baselines(is_regression=False)

@@ -83,6 +83,22 @@ def _shared(known: Iterable[str], budget: int, gamma: float) -> dict[str, Any]:
     return {name: value for name, value in shared.items() if name in known}
 
 
+def small(model: Any) -> Any:
+    """Return a copy with so small a budget that a warm-up fills it."""
+    given = model.get_params(deep=False)
+    limits = {
+        name: min(given[name], WARM_UP_BUDGET)
+        for name in ("budget", "max_core", "merge_size")
+        if given.get(name) is not None
+    }
+    return clone(model).set_params(**limits)
+
+
+def in_a_line(model: Any) -> str:
+    """Write a model down, with those of its parameters that are not its defaults."""
+    return " ".join(repr(model).split())
+
+
 def _entrant(name: str, model: Any, classes: int) -> Entrant:
     parameters = model.get_params()
     centres = parameters.get("budget", parameters.get("max_core"))
@@ -93,18 +109,19 @@ def _entrant(name: str, model: Any, classes: int) -> Entrant:
         return StreamedEstimator(clone(model).set_params(random_state=seed), classes)
 
     def warm_up(X: Any, y: np.ndarray) -> None:
-        small = {
-            key: min(value, WARM_UP_BUDGET)
-            for key, value in parameters.items()
-            if key in ("budget", "max_core", "merge_size") and value is not None
-        }
-        fresh = clone(model).set_params(random_state=0, **small)
+        fresh = small(model).set_params(random_state=0)
         StreamedEstimator(fresh, classes).predict_then_learn(X, y)
 
-    text = " ".join(repr(model).split())
     # Who fits itself anew as it goes takes as long as all others together.
     fits_anew = "time_limit" in parameters
-    return Entrant(name, text, make, budget, takes_longest=fits_anew, warm_up=warm_up)
+    return Entrant(
+        name,
+        in_a_line(model),
+        make,
+        budget,
+        takes_longest=fits_anew,
+        warm_up=warm_up,
+    )
 
 
 def library(problem: Problem, budget: int, gamma: float) -> StartList:

@@ -126,3 +126,9 @@ class Outcome:
     def ranked(self) -> list[Result]:
         """Those who learnt all rows in every run, the best first."""
         return [result for result in self.results if result.is_ranked]
+
+    @property
+    def places(self) -> list[tuple[int | None, Result]]:
+        """Everyone with its place, from 1 on; None for those who have none."""
+        numbered = enumerate(self.results, 1)
+        return [(place if one.is_ranked else None, one) for place, one in numbered]

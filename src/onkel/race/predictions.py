@@ -1,9 +1,9 @@
 """Predictions on disk as they are made, in bounded memory."""
 
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -20,7 +20,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "data"
 
 
-class PredictionFile:
+class PredictionFile(AbstractContextManager):
     """A npy file that grows: rows are appended, their number is put in at the end.
 
     Examples
@@ -51,19 +51,7 @@ class PredictionFile:
         self._file.write(np.ascontiguousarray(rows, self._dtype).tobytes())
         self._rows += len(rows)
 
-    def close(self) -> None:
-        """Put in how many rows there are."""
+    def __exit__(self, *error: object) -> None:
         self._file.seek(0)
         self._write_header()
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

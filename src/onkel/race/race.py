@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from onkel.data.shuffling import Part
 from onkel.measuring.machine import machine
 from onkel.race import bandwidth
 from onkel.race.answers import Answers
@@ -23,7 +24,7 @@ from onkel.race.baselines import Baselines
 from onkel.race.compilation import compiled
 from onkel.race.contestants import WARM_UP_ROWS, library
 from onkel.race.entrants import Entrant, StartList
-from onkel.race.orders import Orders, Part
+from onkel.race.orders import Orders
 from onkel.race.outcome import Outcome, Result, Run, ranked
 from onkel.race.predictions import PredictionFile, slug
 from onkel.race.problem import Problem

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import config_context
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from onkel.race.entrants import Contestant, Entrant, StartList
 from onkel.race.problem import Problem
 from onkel.race.trees import FIRST_FIT, KEPT_ROWS, Boosted, forest, tree
+from onkel.stream.pieces import in_pieces
 
 CONSTANT, LINEAR, SAMPLED = "constant", "linear SGD", "RBFSampler + SGD"
 BOOSTED, TREE, FOREST = "LightGBM", "River HAT", "River ARF"
@@ -74,6 +74,13 @@ class Constant:
         return len(pickle.dumps(self._total))
 
 
+def _sampled(sampler: RBFSampler, rows: Any) -> np.ndarray:
+    """Random features of rows, which are drawn with the first of them."""
+    if not hasattr(sampler, "random_weights_"):
+        sampler.fit(rows)
+    return sampler.transform(rows)
+
+
 class Linear:
     """scikit-learn's linear SGD, a few rows at a time, on features if one wants."""
 
@@ -86,27 +93,16 @@ class Linear:
         self._model = make(random_state=seed)
         self._sampler = sampler
         self._piece = piece_for(problem.rows)
-        self._known: dict[str, Any] = (
-            {} if problem.is_regression else {"classes": np.arange(problem.classes)}
-        )
+        self._classes = None if problem.is_regression else np.arange(problem.classes)
         self.size: int | None = None if sampler is None else sampler.n_components
 
     def predict_then_learn(self, X: Any, y: np.ndarray) -> np.ndarray:
         """Learn rows; return what was predicted before their piece was learnt."""
-        predicted = np.zeros_like(y)
-        # On so few rows the checks would be half of the cost.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            if self._sampler is not None and not hasattr(self._model, "coef_"):
-                self._sampler.fit(X)
-            for start in range(0, len(y), self._piece):
-                rows = slice(start, start + self._piece)
-                piece = X[rows]
-                if self._sampler is not None:
-                    piece = self._sampler.transform(piece)
-                if hasattr(self._model, "coef_"):
-                    predicted[rows] = self._model.predict(piece)
-                self._model.partial_fit(piece, y[rows], **self._known)
-        return predicted
+        sampler = self._sampler
+        transform = None if sampler is None else partial(_sampled, sampler)
+        return in_pieces(
+            self._model, X, y, self._piece, self._classes, transform=transform
+        )
 
     @property
     def memory(self) -> int:

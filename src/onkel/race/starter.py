@@ -106,15 +106,17 @@ class Starter:
         error = total / rows if rows else float("nan")
         if self._problem.is_regression:
             error = unit * np.sqrt(error)
-        # of a contestant that has learnt nothing there is nothing to ask for
-        fitted = self._contestant if rows else None
+        size = updates = memory = None
+        if rows:  # of a contestant that has learnt nothing there is nothing to ask for
+            one = self._contestant
+            size, updates, memory = one.size, one.updates, one.memory
         return Run(
             rows,
             float(error),
             self._track.curve * unit**2,
             self._seconds,
-            None if fitted is None else fitted.size,
-            None if fitted is None else fitted.updates,
-            None if fitted is None else fitted.memory,
+            size,
+            updates,
+            memory,
             self.stopped,
         )

@@ -95,18 +95,8 @@ def turning_rings(
 
     Each ring lies in a plane of its own; the axes are hidden by a rotation of the
     ten features. Whenever the rings have turned by one bump, each place has changed
-    its label, and whoever still believes the old rows is wrong there.
-
-    Parameters
-    ----------
-    rows
-        Length of the stream.
-    seed
-        Of everything random.
-    rows_per_turn
-        How slowly the rings turn; infinity for no drift.
-    flipped
-        Share of the labels that are wrong.
+    its label, and whoever still believes the old rows is wrong there. With infinite
+    `rows_per_turn` there is no drift; `flipped` is the share of wrong labels.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from onkel.race.orders import bytes_of
+from onkel.data.shuffling import bytes_of
 from onkel.race.problem import Problem
 
 FIRST_FIT = 128  # rows seen, after which boosted trees are first fitted

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import config_context
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.model_selection import KFold
 
 import onkel
 from onkel.reproduce.online_data import OnlineData
+from onkel.stream.pieces import in_pieces
 from onkel.tune.grid_search import Tried, best, grid_search
 
 HELD_OUT, SPLITS = 0.2, 3
@@ -153,17 +153,7 @@ def linear(work: OnlineData, loss: str, **parameters: Any) -> Any:
 def linear_error(work: OnlineData, model: Any, order: np.ndarray) -> float:
     """Progressive error of the linear model, in small batches."""
     X, y = work.X[order], work.y[order]
-    known: dict[str, Any] = {}
-    size = BATCH
-    if not work.is_regression:
-        known["classes"] = np.unique(y)
-        size = BATCH_OF_MANY if len(known["classes"]) > MANY else BATCH
-    predicted = np.zeros_like(y)
-    # On so few rows the checks would be half of the cost.
-    with config_context(assume_finite=True, skip_parameter_validation=True):
-        for start in range(0, len(y), size):
-            rows = slice(start, start + size)
-            if start > 0:
-                predicted[rows] = model.predict(X[rows])
-            model.partial_fit(X[rows], y[rows], **known)
-    return error_of(work, predicted, y)
+    classes = None if work.is_regression else np.unique(y)
+    many = classes is not None and len(classes) > MANY
+    size = BATCH_OF_MANY if many else BATCH
+    return error_of(work, in_pieces(model, X, y, size, classes), y)

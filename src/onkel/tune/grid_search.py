@@ -24,18 +24,10 @@ def tried(
     splits: Iterable[Any],
     error_on: Callable[[Any, Any], float],
 ) -> Tried:
-    """Try one combination of parameters.
+    """Try one combination of parameters, of which `make` makes an unfitted model.
 
-    Parameters
-    ----------
-    parameters
-        To be tried.
-    make
-        Makes an unfitted model of them.
-    splits
-        Parts of the rows, in whatever way `error_on` understands them.
-    error_on
-        Error of an unfitted model on a split.
+    Splits are parts of the rows, in whatever way `error_on`, the error of an unfitted
+    model on a split, understands them.
     """
     errors = []
     for split in splits:

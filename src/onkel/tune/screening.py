@@ -23,19 +23,9 @@ RIDGES = tuple(10.0**k for k in range(-6, 1))
 # On matrices so small threads mostly wait: on a busy machine, for minutes.
 @threadpool_limits.wrap(limits=1)
 def screen(sample: Sample, seed: int = 0) -> dict[float, float]:
-    """Error of kernel ridge regression on landmarks, by gamma.
+    """Error of kernel ridge regression on landmarks, by gamma, for the best penalty.
 
-    Parameters
-    ----------
-    sample
-        The rows.
-    seed
-        Of the landmarks and the split.
-
-    Returns
-    -------
-    errors
-        By gamma, for the best penalty each.
+    The seed is that of the landmarks and of the split.
 
     Examples
     --------

@@ -9,9 +9,9 @@ import inspect
 import json
 import math
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from onkel.estimators._registry import systems
 from onkel.tune import grids
@@ -24,6 +24,7 @@ AROUND = 16.0
 OPTUNA = "optuna"  # the preset that is no paper's grid
 
 Announce = Callable[[int], None]  # called with the number of trials that are done
+T = TypeVar("T")
 
 
 class Found(NamedTuple):
@@ -62,24 +63,12 @@ def accepted(system: str, is_regression: bool, **given: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tuning:
-    """A system whose parameters are wanted, and what it is tried with.
+    """A system whose parameters are wanted, and what it is tried with."""
 
-    Parameters
-    ----------
-    sample
-        The rows to search with, in random order.
-    system
-        Name, for example "bsgd".
-    seed
-        Of everything random.
-    fixed
-        Parameters that are given, not searched for.
-    """
-
-    sample: Sample
-    system: str
-    seed: int = 0
-    fixed: dict[str, Any] = field(default_factory=dict)
+    sample: Sample  # rows in random order
+    system: str  # name, for example "bsgd"
+    seed: int = 0  # of everything random
+    fixed: dict[str, Any] = field(default_factory=dict)  # given, not searched for
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.fixed.keys() - self.known):
@@ -101,6 +90,18 @@ class Tuning:
         """Return the system, unfitted."""
         seeded = {"random_state": self.seed} if "random_state" in self.known else {}
         return self._class(**self.fixed | seeded | parameters)
+
+    def sought(self, values: Mapping[str, T], with_alpha: bool = False) -> dict[str, T]:
+        """Return the values of what the system has and nobody has given.
+
+        Constant-rate systems shrink by alpha too, by default not at all: so not theirs,
+        unless it is asked for.
+        """
+        left_alone = set(self.fixed)
+        if "eta0" in self.known and not with_alpha:
+            left_alone.add("alpha")
+        wanted = set(self.known) - left_alone
+        return {name: value for name, value in values.items() if name in wanted}
 
     def tried(self, parameters: dict[str, Any]) -> Tried:
         """Try some parameters on rows held out."""
@@ -128,23 +129,10 @@ def tune(
     trials: int = 40,
     announce: Announce = lambda done: None,
 ) -> Found:
-    """Search for parameters.
+    """Search for parameters; of those that err least the earliest are the best.
 
-    Parameters
-    ----------
-    tuning
-        The system and the rows.
-    preset
-        "optuna", or a paper, whose grid is tried: avm, dualsvrg, nbsgd, bogd, bsca.
-    trials
-        Of optuna.
-    announce
-        Called with the number of trials done.
-
-    Returns
-    -------
-    found
-        The best, on ties the earlier, and all others.
+    The preset is "optuna", with so many trials, or a paper, whose grid is tried: avm,
+    dualsvrg, nbsgd, bogd, bsca.
     """
     screened: dict[float, float] = {}
     if preset == OPTUNA:
@@ -173,14 +161,7 @@ def _paper_grid(tuning: Tuning, preset: str) -> Grid:
         raise ValueError(
             f"no preset {preset!r}; there are {OPTUNA}, {', '.join(presets)}"
         )
-    # Constant-rate systems shrink by alpha too, by default not at all.
-    keeps_alpha = "eta0" in tuning.known and preset != "bogd"
-    left_alone = tuning.fixed.keys() | ({"alpha"} if keeps_alpha else set())
-    return {
-        name: values
-        for name, values in presets[preset].items()
-        if name in tuning.known and name not in left_alone
-    }
+    return tuning.sought(presets[preset], with_alpha=preset == "bogd")
 
 
 def _with_optuna(
@@ -195,12 +176,7 @@ def _with_optuna(
         ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     gamma = min(screened, key=lambda gamma: (screened[gamma], gamma))
-    left_alone = tuning.fixed.keys() | ({"alpha"} if "eta0" in tuning.known else set())
-    limits = {
-        name: limit
-        for name, limit in ranges(tuning.sample, gamma).items()
-        if name in tuning.known and name not in left_alone
-    }
+    limits = tuning.sought(ranges(tuning.sample, gamma))
     sampler = optuna.samplers.TPESampler(
         seed=tuning.seed, n_startup_trials=trials // 3 + 1
     )

@@ -25,22 +25,10 @@ def window_of(outcome: Outcome) -> int | None:
 def rates(
     sums: np.ndarray, marks: np.ndarray, window: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Errors per row over the last points of a curve, or over all so far.
+    """Rows seen, and errors per row over the last points of a curve, or all so far.
 
-    Parameters
-    ----------
-    sums : shape (points,)
-        Errors up to each mark.
-    marks : shape (points,)
-        Rows seen there.
-    window
-        Points to average over; None for all so far.
-
-    Returns
-    -------
-    seen, rate
-        Without the first twenty-fifth of the stream, where a rate would be one of a
-        few rows.
+    Without the first twenty-fifth of the stream, where a rate would be one of a few
+    rows. `sums` are the errors up to each of `marks`.
 
     Examples
     --------
@@ -143,8 +131,5 @@ def _name_ends(axes: Axes, outcome: Outcome, ends: dict[str, float]) -> None:
             height,
             f"{name}  {looks.short_error(outcome, ends[name])}",
             transform=beside,
-            verticalalignment="center",
-            fontsize=9 if look.is_best else 8,
-            fontweight="bold" if look.place == 0 else "normal",
-            color=looks.INK if look.is_best else looks.GREY,
+            **look.lettering(9),
         )

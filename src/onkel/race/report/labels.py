@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.isotonic import isotonic_regression
 
-from onkel.race.report.looks import GREY, INK, Look
+from onkel.race.report.looks import Look
 
 # Pixels that a label would rather be away than cover a mark or another label, or
 # a line; or than have its leader cross these.
@@ -17,14 +17,7 @@ COVERED, STRUCK, CROSSED, CROSSING = 1000.0, 80.0, 40.0, 8.0
 
 
 def spread(ends: np.ndarray, gap: float) -> np.ndarray:
-    """Move labels as little as possible until each has room.
-
-    Parameters
-    ----------
-    ends
-        Where the labels should be, ascending.
-    gap
-        Least distance of neighbours.
+    """Move labels, which ascend, as little as possible until they are a gap apart.
 
     Examples
     --------
@@ -143,10 +136,7 @@ def _written(axes: Axes, xy: np.ndarray, name: str, look: Look) -> Any:
         tuple(xy),
         (0, 0),
         textcoords="offset points",
-        fontsize=9.5 if look.is_best else 8,
-        fontweight="bold" if look.place == 0 else "normal",
-        color=INK if look.is_best else GREY,
-        verticalalignment="center",
+        **look.lettering(9.5),
     )
 
 

@@ -39,13 +39,21 @@ class Look(NamedTuple):
     is_best: bool  # one of those that are coloured
     place: int  # from 0
 
+    def lettering(self, size: float) -> dict[str, Any]:
+        """How its name is written, in that size if it is one of the best."""
+        return {
+            "fontsize": size if self.is_best else 8,
+            "fontweight": "bold" if self.place == 0 else "normal",
+            "color": INK if self.is_best else GREY,
+            "verticalalignment": "center",
+        }
+
 
 def by_name(outcome: Outcome) -> dict[str, Look]:
     """How everyone who has a place is drawn, the same in all pictures."""
     styles = zip(COLOURS, MARKERS, strict=True)
-    ranked = outcome.ranked
     chosen: dict[str, Look] = {}
-    for place, result in enumerate(ranked):
+    for place, result in enumerate(outcome.ranked):
         colour, marker = next(styles, (GREY, "o"))
         chosen[result.name] = Look(colour, marker, colour != GREY, place)
     return chosen

@@ -47,7 +47,6 @@ def numbers(outcome: Outcome) -> dict[str, Any]:
 
     `summed_errors` are mistakes, or squared errors, up to each of `marks`.
     """
-    ranked = len(outcome.ranked)
     rows, features, classes = outcome.problem
     return {
         "data": {
@@ -76,9 +75,6 @@ def numbers(outcome: Outcome) -> dict[str, Any]:
         "machine": outcome.machine,
         "seconds": outcome.seconds,
         "marks": outcome.marks.tolist(),
-        "results": [
-            _of_result(place if place <= ranked else None, result)
-            for place, result in enumerate(outcome.results, 1)
-        ],
+        "results": [_of_result(place, result) for place, result in outcome.places],
         "left_out": outcome.left_out,
     }

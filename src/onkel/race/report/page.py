@@ -11,12 +11,13 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from onkel.measuring.machine import versions_in
 from onkel.race.bandwidth import CHOOSERS, ROWS
 from onkel.race.outcome import Outcome, Result
 from onkel.race.report import words
 from onkel.race.report.looks import COLOURS, FAINT, GREY, INK
 from onkel.race.report.pictures import Pictures
-from onkel.race.report.prices import microseconds, priced
+from onkel.race.report.prices import kilobytes, microseconds, priced
 
 # The colours of the pictures where the page is dark; black on black is not seen.
 DARK_COLOURS = (
@@ -37,16 +38,9 @@ def _variables(values: Iterable[str]) -> str:
 
 
 def svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as SVG to be put into a page.
+    """Return a figure as SVG for a page, with a description for who cannot see it.
 
-    Parameters
-    ----------
-    figure
-        To be drawn.
-    name
-        Prefix of all identifiers, of which there must be no two alike in a page.
-    description
-        What is to be seen, for those who do not.
+    `name` becomes the prefix of all identifiers: no two may be alike in a page.
     """
     buffer = io.StringIO()
     # letters stay letters, and the same race gives the same file
@@ -81,9 +75,9 @@ def _row(outcome: Outcome, place: int | None, result: Result) -> str:
         "unranked": place is None,
     }
     kind = " ".join(name for name, holds in kinds.items() if holds)
-    memory = None if result.memory is None else result.memory / 1024
+    memory = kilobytes(result)
     cells = [
-        _cell("-" if place is None else str(place), place),
+        _cell(words.number(place), place),
         _cell(result.name, result.name, "name"),
         _cell(words.with_spread(outcome.problem, result), result.error),
         _cell(words.number(result.rows_per_second), result.rows_per_second),
@@ -110,11 +104,7 @@ def _table(outcome: Outcome) -> str:
         + f'><button type="button">{escape(text)}</button></th>'
         for text, kind in heads.items()
     )
-    ranked = len(outcome.ranked)
-    rows = "\n".join(
-        _row(outcome, number if number <= ranked else None, result)
-        for number, result in enumerate(outcome.results, 1)
-    )
+    rows = "\n".join(_row(outcome, *placed) for placed in outcome.places)
     return (
         '<div class="scroll"><table class="sortable leaderboard"><thead><tr>'
         f"{drawn}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
@@ -132,16 +122,13 @@ def _cards(outcome: Outcome) -> str:
             f"<b>{escape(name)}</b>{escape(text)}</div>"
         )
 
-    problem = outcome.problem
-    cards = [card("Errs least", ranked[0].name, words.with_spread(problem, ranked[0]))]
+    def winner(head: str, best: Result) -> str:
+        return card(head, best.name, words.with_spread(outcome.problem, best))
+
+    cards = [winner("Errs least", ranked[0])]
     on_budget = [r for r in ranked if not r.is_reference and not r.grows]
     if on_budget and on_budget[0] is not ranked[0]:
-        best = on_budget[0]
-        cards.append(
-            card(
-                "Errs least on the budget", best.name, words.with_spread(problem, best)
-            )
-        )
+        cards.append(winner("Errs least on the budget", on_budget[0]))
     timed = priced(outcome, microseconds)
     if timed.results:
         names = [timed.results[i].name for i in timed.front]
@@ -182,10 +169,6 @@ def _told(values: dict[str, Any]) -> dict[str, str]:
         for name, value in values.items()
         if value is not None
     }
-
-
-def _stopped(outcome: Outcome) -> dict[str, str]:
-    return {r.name: r.stopped for r in outcome.results if r.stopped is not None}
 
 
 def _figures(number: int, runs: int, drawn: Pictures) -> str:
@@ -229,19 +212,18 @@ def _details(outcome: Outcome) -> list[str]:
         )
     models = {result.name: result.model for result in outcome.results}
     machine = outcome.machine
-    versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items())
     return [
         *parts,
         "<details><summary>Models with all their parameters</summary>"
         f"{_list(models, code=True)}</details>",
         "<h2>Machine</h2>",
         f"<p>{escape(machine['processor'])}, {machine['cores']} cores, "
-        f"{escape(machine['platform'])}; {escape(versions)}. The race took "
+        f"{escape(machine['platform'])}; {escape(versions_in(machine))}. The race took "
         f"{outcome.seconds:,.0f} s.</p>",
     ]
 
 
-def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> str:
+def _section(number: int, outcome: Outcome, command: str, drawn: Pictures) -> str:
     parts = [
         f"<section><h1>Race on {escape(outcome.name)}</h1>",
         f'<p class="lead">{escape(words.caption(outcome))}</p>',
@@ -251,7 +233,8 @@ def _section(outcome: Outcome, number: int, command: str, drawn: Pictures) -> st
         f'<p class="small">{escape(words.method(outcome))} '
         "A click on a heading sorts.</p>",
     ]
-    if stopped := _stopped(outcome):
+    stopped = {r.name: r.stopped for r in outcome.results if r.stopped is not None}
+    if stopped:
         parts.append("<h2>Started, but without a place</h2>" + _list(stopped))
     parts.append(_figures(number, outcome.settings["permutations"], drawn))
     if outcome.left_out:
@@ -268,10 +251,8 @@ def page(outcomes: list[Outcome], commands: list[str], drawn: list[Pictures]) ->
     """
     names = ", ".join(outcome.name for outcome in outcomes)
     sections = "\n".join(
-        _section(outcome, number, command, figures)
-        for number, (outcome, command, figures) in enumerate(
-            zip(outcomes, commands, drawn, strict=True)
-        )
+        _section(number, *told)
+        for number, told in enumerate(zip(outcomes, commands, drawn, strict=True))
     )
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"Race on {names}"),

@@ -9,12 +9,9 @@ from onkel.race.outcome import Outcome, Result
 
 
 def front(costs: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Those that nobody beats in one thing without losing in the other.
+    """Indices of those that nobody beats in one without losing in the other.
 
-    Returns
-    -------
-    indices
-        From the cheapest to the best.
+    They go from the cheapest to the best.
 
     Examples
     --------

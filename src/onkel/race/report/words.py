@@ -6,6 +6,7 @@ from onkel.race.bandwidth import ROWS
 from onkel.race.outcome import Outcome, Result
 from onkel.race.problem import Problem
 from onkel.race.references import piece_for
+from onkel.race.report.prices import kilobytes
 
 
 def figures(value: float, count: int) -> str:
@@ -94,10 +95,6 @@ def method(outcome: Outcome) -> str:
     spread = " ± standard deviation over the runs" * (
         outcome.settings["permutations"] > 1
     )
-    growing = [result.name for result in outcome.results if result.grows]
-    beyond = (
-        f" Beyond the budget or without one: {', '.join(growing)}." if growing else ""
-    )
     chosen = ""
     if outcome.trials:
         chosen = (
@@ -107,15 +104,17 @@ def method(outcome: Outcome) -> str:
         )
     if outcome.problem.is_regression:
         chosen += "Targets are in units of the spread of the first rows for learning. "
-    return (
+    told = (
         f"Errors are progressive: over all rows, the first ones included{spread}. "
         f"{chosen}Files are scaled by statistics of all their rows. "
         "rows/s: processor time of predicting and learning on one thread, compiled "
         "before, without reading. Model size: centres and features at the end; memory: "
         "bytes of the saved model (LightGBM: and of the rows it keeps). scikit-learn's "
         f"models predict, then learn, {piece_for(outcome.problem.rows)} rows at a time."
-        + beyond
     )
+    if growing := [result.name for result in outcome.results if result.grows]:
+        told += f" Beyond the budget or without one: {', '.join(growing)}."
+    return told
 
 
 def unplaced(outcome: Outcome) -> list[str]:
@@ -142,16 +141,15 @@ def heads(outcome: Outcome) -> list[str]:
 
 def cells(outcome: Outcome) -> list[list[str]]:
     """Rows of the leaderboard, the best first, those without a place last."""
-    ranked = len(outcome.ranked)
     return [
         [
-            str(place) if place <= ranked else "-",
+            number(place),
             result.name,
             with_spread(outcome.problem, result),
             number(result.rows_per_second),
             number(result.size),
-            number(None if result.memory is None else result.memory / 1024),
+            number(kilobytes(result)),
             number(result.updates),
         ]
-        for place, result in enumerate(outcome.results, 1)
+        for place, result in outcome.places
     ]
