@@ -21,7 +21,7 @@ from onkel.budget.merge import (
 from onkel.compiled.functions import inner
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.plan import Plan
-from onkel.model.expansion import Block, Model
+from onkel.model.state import Block, Model
 from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from onkel.budget.declaration import declaration, strategy
 from onkel.budget.dispatch import absorb, add_to_span, in_span, maintain
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(

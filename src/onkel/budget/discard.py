@@ -5,7 +5,8 @@ from typing import NamedTuple
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import Block, Model, Update, insert, replace
+from onkel.model.expansion import insert, replace
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()

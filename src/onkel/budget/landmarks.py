@@ -11,8 +11,9 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
 from onkel.model.ranges import WORK
+from onkel.model.state import Block, Model, Update
 
 COUNTERS = np.dtype(
     [("up", np.int64), ("down", np.int64), ("weight", np.float64)], align=True

@@ -13,7 +13,8 @@ from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.center_cache import REFRESH, Gram, refresh
-from onkel.model.expansion import Block, Model, Update, drop, insert
+from onkel.model.expansion import drop, insert
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(cache=Gram, newcomer=True)

@@ -17,17 +17,8 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inner
-from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
-    clip,
-    insert,
-    replace,
-    rescale,
-    squared_norms,
-    stretch,
-)
+from onkel.model.expansion import clip, insert, replace, rescale, squared_norms, stretch
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()

@@ -11,8 +11,8 @@ import numpy as np
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.features.absent import Absent
-from onkel.model.expansion import COUNTERS, Model
 from onkel.model.ranges import LARGEST, MOST, Sizes, within
+from onkel.model.state import COUNTERS, Model
 from onkel.problem.kernels import Kernel
 from onkel.storage.filling import filled
 from onkel.storage.learners import refuse_norms

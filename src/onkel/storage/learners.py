@@ -18,9 +18,9 @@ from onkel.engine.svrg import Memory
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Whole
-from onkel.model.expansion import COUNTERS, Model
 from onkel.model.inverse import Inverse
 from onkel.model.ranges import MOST, Sizes, within
+from onkel.model.state import COUNTERS, Model
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 from onkel.storage.filling import filled

@@ -21,7 +21,7 @@ from onkel.budget.declaration import DECLARED
 from onkel.engine import dual, fitted_expansion, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
-from onkel.model import averages, center_cache, expansion, inverse
+from onkel.model import averages, center_cache, inverse, state
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
@@ -32,7 +32,7 @@ _FOLDERS = [
     for found in pkgutil.iter_modules(package.__path__)
 ]
 _MODULES = [
-    *(averages, center_cache, expansion, inverse, kernels, losses, rates, steps),
+    *(averages, center_cache, inverse, state, kernels, losses, rates, steps),
     *(dual, fitted_expansion, plan, svrg, extent),
     *_FOLDERS,
 ]
@@ -40,7 +40,9 @@ _MODULES = [
 
 # What files of former versions call a thing, and what it is called now.
 FORMER = {
-    "expansion.HEAD": "expansion.COUNTERS",
+    "expansion.HEAD": "state.COUNTERS",
+    "expansion.COUNTERS": "state.COUNTERS",
+    "expansion.Model": "state.Model",
     "averages.BOOK": "averages.COUNTERS",
     "reads.BOOK": "inverse.STATUS",
     "reads.Inverse": "inverse.Inverse",
