@@ -51,19 +51,11 @@ def room_for(X: Any) -> int:
 
 
 class Values:
-    """k(x, c) for rows x and centres c.
+    """k(x, c) for rows x (dense or CSR) and centres c.
 
-    Parameters
-    ----------
-    kernel, X, points
-        The kernel, the rows (dense or CSR), and the centres.
-    team
-        Threads.
-    kept
-        Most kernel values that are kept; None for as many as go with the rows.
-    relevance
-        How much the features of the rows count; those of the centres are weighed
-        already. A tile at a time, so that there is no second copy of the rows.
+    At most `kept` values are kept; None for as many as go with the rows. `relevance` is
+    how much the features of the rows count; those of the centres are weighed already.
+    Rows are weighed a tile at a time, so that there is no second copy of them.
     """
 
     def __init__(
