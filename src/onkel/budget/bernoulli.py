@@ -31,12 +31,7 @@ class Bernoulli(NamedTuple):
 
 @absorb.register(Bernoulli)
 def _absorb(
-    budget: Bernoulli,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Bernoulli, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     if in_span(budget.maintenance, model, block, t):
         add_to_span(budget.maintenance, model, update.up, update.weight)

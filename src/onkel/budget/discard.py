@@ -18,12 +18,7 @@ class Discard(NamedTuple):
 
 @absorb.register(Discard)
 def _absorb(
-    budget: Discard,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Discard, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     if counters.count < budget.limit:

@@ -20,9 +20,7 @@ COUNTERS = np.dtype(
 )
 
 
-@strategy(
-    ranges={"counters.up": WORK, "counters.down": WORK, "counters.weight": WORK},
-)
+@strategy(ranges={"counters.up": WORK, "counters.down": WORK, "counters.weight": WORK})
 class Landmarks(NamedTuple):
     """As many landmarks as the limit says; `make` is the constructor."""
 
@@ -44,12 +42,7 @@ def make(limit: int, rank: int) -> Landmarks:
 
 @absorb.register(Landmarks)
 def _absorb(
-    budget: Landmarks,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Landmarks, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters, own = model.counters[0], budget.counters[0]
     if counters.count < budget.limit:

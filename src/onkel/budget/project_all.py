@@ -30,12 +30,7 @@ class ProjectAll(NamedTuple):
 
 @absorb.register(ProjectAll)
 def _absorb(
-    budget: ProjectAll,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: ProjectAll, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     project_row(model, block, t)

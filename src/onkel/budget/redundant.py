@@ -40,12 +40,7 @@ def _margin_without_itself(model: Model, j: int) -> float:
 
 @absorb.register(Redundant)
 def _absorb(
-    budget: Redundant,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Redundant, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     insert(model, block, t, update)
     counters = model.counters[0]

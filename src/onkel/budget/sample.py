@@ -117,12 +117,7 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
 
 @absorb.register(Uniform)
 def _absorb_uniform(
-    budget: Uniform,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Uniform, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor
@@ -141,12 +136,7 @@ def _absorb_uniform(
 
 @absorb.register(Weighted)
 def _absorb_weighted(
-    budget: Weighted,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Weighted, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor

@@ -103,9 +103,8 @@ class Later(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Later":
         """Copy into another capacity."""
-        scores = np.zeros((len(self.scores), capacity), self.scores.dtype)
-        scores[:, :size] = self.scores[:, :size]
-        return Later(scores)
+        more = (0, 0), (0, capacity - size)
+        return Later(np.pad(self.scores[:, :size], more))
 
     def mapped(self, matrix: np.ndarray) -> "Later":
         """Map the outputs by a matrix."""
@@ -132,9 +131,8 @@ class Gram(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Gram":
         """Copy into another capacity."""
-        values = np.zeros((capacity, capacity), self.values.dtype)
-        values[:size, :size] = self.values[:size, :size]
-        return Gram(Later(self.scores).resized(size, capacity).scores, values)
+        values = np.pad(self.values[:size, :size], (0, capacity - size))
+        return Gram(*Later(self.scores).resized(size, capacity), values)
 
     def mapped(self, matrix: np.ndarray) -> "Gram":
         """Map the outputs by a matrix."""
@@ -159,10 +157,10 @@ class Nearest(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Nearest":
         """Copy into another capacity."""
-        scores, values = Gram(self.scores, self.values).resized(size, capacity)
-        nearest, since = np.full(capacity, -1), np.zeros(capacity, np.int64)
-        nearest[:size], since[:size] = self.nearest[:size], self.since[:size]
-        return Nearest(scores, values, nearest, since, self.clock)
+        gram, more = Gram(self.scores, self.values), (0, capacity - size)
+        nearest = np.pad(self.nearest[:size], more, constant_values=-1)
+        since = np.pad(self.since[:size], more)
+        return Nearest(*gram.resized(size, capacity), nearest, since, self.clock)
 
     def mapped(self, matrix: np.ndarray) -> "Nearest":
         """Map the outputs by a matrix."""

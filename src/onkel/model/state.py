@@ -10,7 +10,7 @@ import numpy as np
 
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
-from onkel.model import averages, center_cache
+from onkel.model import averages
 from onkel.model.rows import Rows, beside
 from onkel.problem.kernels import Kernel
 
@@ -86,7 +86,8 @@ def allocate(
 
     Examples
     --------
-    >>> allocate(1, 8, 2, np.float32, center_cache.Nothing).coef.shape
+    >>> from onkel.model.center_cache import Nothing
+    >>> allocate(1, 8, 2, np.float32, Nothing).coef.shape
     (1, 8)
     """
     counters = np.zeros(1, COUNTERS).view(np.recarray)
@@ -109,17 +110,18 @@ def allocate(
 def resized(model: Model, capacity: int) -> Model:
     """Copy a model into one of another capacity."""
     size = int(model.counters[0].count)
-    features, dtype = model.points.shape[1], model.coef.dtype
-    new = allocate(len(model.coef), capacity, features, dtype, center_cache.Nothing)
-    new.counters[:] = model.counters
-    new.coef[:, :size] = model.coef[:, :size]
-    new = new._replace(points=np.asarray(new.points, order=order_of(model.points)))
-    for name in ("points", "norms", "diag", "birth", "label"):
-        getattr(new, name)[:size] = getattr(model, name)[:size]
-    return new._replace(
+    more = 0, capacity - size
+    points = np.pad(model.points[:size], (more, (0, 0)))
+    return model._replace(
+        counters=model.counters.copy(),
+        coef=np.pad(model.coef[:, :size], ((0, 0), more)),
+        points=np.asarray(points, order=order_of(model.points)),
+        norms=np.pad(model.norms[:size], more),
+        diag=np.pad(model.diag[:size], more),
+        birth=np.pad(model.birth[:size], more),
+        label=np.pad(model.label[:size], more),
         cache=model.cache.resized(size, capacity),
         average=model.average.resized(size, capacity),
-        mapping=model.mapping,
     )
 
 

@@ -9,33 +9,25 @@ from typing import Any
 import numpy as np
 
 from onkel.engine.fitted_expansion import FittedExpansion
-from onkel.engine.learner import Learner, Shape
+from onkel.engine.learner import Shape
 from onkel.features.absent import Absent
 from onkel.model.ranges import LARGEST, MOST, Sizes, within
-from onkel.model.state import COUNTERS, Model
 from onkel.problem.kernels import Kernel
 from onkel.storage.filling import filled
-from onkel.storage.learners import refuse_norms
+from onkel.storage.learners import counters_of, refuse_norms
 
 
 def former_expansion(learner: Any) -> tuple[FittedExpansion, int]:
     """Return what a former version kept in a learner that never learnt, and its rows.
 
-    Raises
-    ------
-    ValueError
-        If it is no such learner.
+    Refuse what is no such learner.
     """
-    if not isinstance(learner, Learner) or type(learner.model) is not Model:
-        raise ValueError("its learner is none")
+    counters = counters_of(learner)[0]
+    if counters.factor != 1.0:
+        raise ValueError("Model.counters.factor is not 1")
     model = learner.model
     kernel: Any = getattr(learner.plan, "kernel", None)
-    counters = model.counters
-    if not isinstance(counters, np.recarray) or counters.dtype != COUNTERS:
-        raise ValueError("its model has no counters")
-    if len(counters) != 1 or counters[0].factor != 1.0:
-        raise ValueError("Model.counters.factor is not 1")
-    count, rows = int(counters[0].count), int(counters[0].t)
+    count, rows = int(counters.count), int(counters.t)
     for name in ("points", "norms", "coef"):
         if not isinstance(getattr(model, name), np.ndarray):
             raise ValueError(f"Model.{name} is no array")
@@ -50,19 +42,8 @@ def former_expansion(learner: Any) -> tuple[FittedExpansion, int]:
 def refuse_expansion(value: FittedExpansion, twin: Any, shape: Shape) -> None:
     """Refuse what an estimator with these parameters could not have found.
 
-    Parameters
-    ----------
-    value
-        Its points are a matrix of numbers already.
-    twin
-        The estimator, unfitted; it may be changed.
-    shape
-        Of the expansion.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
+    The points of `value` are a matrix of numbers already; `twin`, the estimator before
+    it was fitted, may be changed.
     """
     size = len(value.points)
     if value.mapping != Absent() or type(value.mapping) is not Absent:

@@ -143,9 +143,8 @@ OF_MACHINES = (
 
 def _refuse_missing(cls: type, fitted: dict[str, Any], started: dict[str, Any]) -> None:
     names = list(OF_ALL)
-    is_classifier, is_machine = (
-        issubclass(cls, kind) for kind in (ClassifierMixin, KernelMachine)
-    )
+    is_classifier = issubclass(cls, ClassifierMixin)
+    is_machine = issubclass(cls, KernelMachine)
     names += OF_CLASSIFIERS if is_classifier else ()
     names += OF_MACHINES if is_machine else ()
     if "coverage_radius" in started:
@@ -170,13 +169,7 @@ def is_known(attribute: str) -> bool:
 
 
 def made(cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    """Make an estimator of its parameters, and of what it has learnt.
-
-    Raises
-    ------
-    ValueError
-        Names what does not fit.
-    """
+    """Make an estimator of its parameters, and of what it has learnt, if that fits."""
     estimator = cls(**parameters)
     if not fitted:
         return estimator

@@ -1,14 +1,13 @@
 """Machines: whether what a kernel machine keeps besides its learner fits the learner.
 
 Rows that it was shown last, and the scale of features, come back to compiled code with
-the next re-fit. As in `shapes`, a file may only say what a machine could have come to.
+the next re-fit. As in `fitted`, a file may only say what a machine could have come to.
 """
 
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Learner
 from onkel.estimators._checks import largest_entry
@@ -16,30 +15,14 @@ from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
-
-# What there is of each feature in a scaler.
-OF_FEATURES: dict[type, tuple[str, ...]] = {
-    StandardScaler: ("mean_", "var_", "scale_"),
-    MaxAbsScaler: ("max_abs_", "scale_"),
-}
+from onkel.storage.tree import OF_FEATURES
 
 
 def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None:
     """Refuse what was learnt besides a learner, if it does not fit it.
 
-    Parameters
-    ----------
-    fitted
-        All that was learnt.
-    learner
-        Which is checked already.
-    memory
-        Rows that may be kept.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
+    `fitted` is all that was learnt, the learner is checked already, and `memory` is how
+    many rows may be kept.
     """
     features = learner.model.points.shape[1]
     if not isinstance(fitted["_next_refit"], Integral):
@@ -66,9 +49,8 @@ def check_machine(fitted: dict[str, Any], learner: Learner, memory: int) -> None
         raise ValueError("its features have no extent")
     within("_extent.rows", extent.rows, 0, MOST)
     check_rows("_recent", fitted["_recent"], learner, memory)
-    targets = [y for _, y, _ in fitted["_recent"].kept]
     classes = fitted.get("classes_")
-    for y in targets:
+    for _, y, _ in fitted["_recent"].kept:
         if y.dtype != np.float64:
             raise ValueError("a recent row has a target that is no number")
         if classes is not None and not np.isin(y, np.arange(len(classes))).all():
@@ -104,13 +86,7 @@ def _check_scaler(scaler: Any, features: int) -> None:
 
 
 def check_rows(name: str, kept: Any, learner: Learner, most: int) -> None:
-    """Refuse rows that are kept, if they are none, or too many.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
-    """
+    """Refuse rows that are kept, if they are none, or too many."""
     features, dtype = learner.model.points.shape[1], learner.dtype
     largest = largest_entry(dtype, features)
     if not isinstance(kept, Reservoir) or not isinstance(kept.kept, list):
@@ -122,14 +98,12 @@ def check_rows(name: str, kept: Any, learner: Learner, most: int) -> None:
     if len(counts) > MOST_CHUNKS or sum(counts[1:]) >= max(most, 1):
         raise ValueError(f"{name} has more rows than are kept")
     for X, y, weight in kept.kept:
+        values, count = X, len(X)
         if isinstance(X, tuple):
             _check_sparse(X, features, dtype)
-            count = len(X[2]) - 1
-        else:
-            count = len(X)
-            if not _is_array(X, dtype, (count, features)):
-                raise ValueError(f"{name} has rows without its features")
-        values = X[0] if isinstance(X, tuple) else X
+            values, count = X[0], len(X[2]) - 1
+        elif not _is_array(X, dtype, (count, features)):
+            raise ValueError(f"{name} has rows without its features")
         within(f"{name}.X", values, -largest, largest)
         if not isinstance(y, np.ndarray) or y.shape != (count,) or count > most:
             raise ValueError(f"{name} has rows without a target each")
