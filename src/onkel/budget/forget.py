@@ -52,7 +52,7 @@ class Forget(NamedTuple):
 
 
 def make(limit: int, unsigned: bool) -> Forget:
-    """Make the strategy with an counters at 0.
+    """Make the strategy with counters at 0.
 
     Examples
     --------

@@ -248,19 +248,13 @@ def _leave_nearest(cache: Nearest, coef: Any, j: int, size: int) -> float:
 
 
 @change.register(Gram)
-def _change_gram(cache: Gram, output: int, j: int, weight: float, size: int) -> float:
+@change.register(Nearest)
+def _change_gram(cache: Any, output: int, j: int, weight: float, size: int) -> float:
     row, scores = cache.values[j], cache.scores[output]
     gained = weight * (2.0 * scores[j] + weight * row[j])
     for i in range(size):
         scores[i] += weight * row[i]
     return gained
-
-
-@change.register(Nearest)
-def _change_nearest(
-    cache: Nearest, output: int, j: int, weight: float, size: int
-) -> float:
-    return change(Gram(cache.scores, cache.values), output, j, weight, size)
 
 
 @move.register(Later)
@@ -289,16 +283,12 @@ def _move_gram(cache: Gram, j: int, last: int) -> None:
 
 
 @rescale_scores.register(Later)
-def _rescale_later(cache: Later, c: Any, size: int) -> None:
+@rescale_scores.register(Gram)
+@rescale_scores.register(Nearest)
+def _rescale(cache: Any, c: Any, size: int) -> None:
     for o in range(len(cache.scores)):
         for j in range(size):
             cache.scores[o, j] *= c
-
-
-@rescale_scores.register(Gram)
-@rescale_scores.register(Nearest)
-def _rescale_gram(cache: Any, c: Any, size: int) -> None:
-    rescale_scores(Later(cache.scores), c, size)
 
 
 @refresh.register(Gram)

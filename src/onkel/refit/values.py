@@ -106,10 +106,10 @@ class Values:
         last = min(first + self.rows, len(self))
         self._take_room()
         if last > self._room:
-            return self.of(self._weighed(slice(first, last)))
+            return self._computed(slice(first, last))
         number = first // self.rows
         if not self._known[number]:
-            self._kept[first:last] = self.of(self._weighed(slice(first, last)))
+            self._kept[first:last] = self._computed(slice(first, last))
             self._known[number] = True
         return self._kept[first:last]
 
@@ -152,7 +152,7 @@ class Values:
     def _of_some(self, rows: np.ndarray) -> np.ndarray:
         if self._known.all() and rows.max() < self._room:
             return self._kept[rows]
-        return self.of(self._weighed(rows))
+        return self._computed(rows)
 
-    def _weighed(self, rows: Any) -> Any:
-        return weighed(self.X[rows], self.relevance)
+    def _computed(self, rows: Any) -> np.ndarray:
+        return self.of(weighed(self.X[rows], self.relevance))
