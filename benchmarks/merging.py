@@ -22,7 +22,7 @@ from onkel.compiled.functions import inner
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.plan import Plan
 from onkel.engine.recipe import Recipe
-from onkel.model.expansion import Block, Model
+from onkel.model.state import Block, Model
 from onkel.problem import kernels, losses, rates, steps
 from onkel.reproduce.problems import problem
 

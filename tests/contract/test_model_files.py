@@ -14,7 +14,7 @@ from safetensors.numpy import save as save_arrays
 
 import onkel
 from onkel.estimators._registry import systems
-from onkel.model import expansion
+from onkel.model import state
 from onkel.storage import model_file
 from onkel.storage.tree import Reader, Writer
 from tests.contract.systems import (
@@ -261,7 +261,7 @@ def forged(content: bytes, change: Any) -> bytes:
 def parts(model: dict[str, Any]) -> dict[str, Any]:
     """Fields of the expansion, as they are in the file."""
     learner = model["fitted"]["_learner"]["parts"]
-    return dict(zip(expansion.Model._fields, learner[3]["fields"], strict=True))
+    return dict(zip(state.Model._fields, learner[3]["fields"], strict=True))
 
 
 def test_an_unchanged_forgery_is_accepted(content: bytes, tmp_path: Path) -> None:
@@ -271,9 +271,7 @@ def test_an_unchanged_forgery_is_accepted(content: bytes, tmp_path: Path) -> Non
 
 
 def too_many_centers(model: Any, arrays: Any, metadata: Any) -> None:
-    counters = arrays[f"model.{parts(model)['counters']['array']}"].view(
-        expansion.COUNTERS
-    )
+    counters = arrays[f"model.{parts(model)['counters']['array']}"].view(state.COUNTERS)
     counters["count"] = 10**6
 
 

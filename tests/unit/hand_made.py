@@ -6,17 +6,10 @@ import numpy as np
 
 from onkel.budget import merge
 from onkel.model import center_cache
-from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
-    allocate,
-    facing,
-    fill_later_rows,
-    resized,
-)
+from onkel.model.expansion import fill_later_rows
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import rows_of
+from onkel.model.state import Block, Model, Update, allocate, facing, resized
 from onkel.problem import kernels
 
 GAMMA = 0.5

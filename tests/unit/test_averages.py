@@ -31,13 +31,13 @@ from onkel.model.expansion import (
     fold,
     insert,
     merge,
-    relabelled,
     replace,
     rescale,
     spread,
     stretch,
     transfer,
 )
+from onkel.model.state import relabelled
 from tests.unit.hand_made import Bench, rbf, update
 
 ROWS, CAPACITY = 9, 14

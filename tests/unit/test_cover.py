@@ -14,7 +14,7 @@ from onkel.budget.cover import NO_CORE, Cover
 from onkel.budget.declaration import UNLIMITED, largest_size
 from onkel.budget.dispatch import absorb
 from onkel.model import center_cache, distances
-from onkel.model.expansion import Update, allocate
+from onkel.model.state import Update, allocate
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FEW = settings(

@@ -25,8 +25,8 @@ from onkel.model.distances import (
     nearest_in_box,
     squared_distance_to,
 )
-from onkel.model.expansion import Block, Model, allocate, facing
 from onkel.model.rows import measure, rows_of
+from onkel.model.state import Block, Model, allocate, facing
 from onkel.problem import kernels
 
 FEW = settings(

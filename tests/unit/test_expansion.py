@@ -14,21 +14,18 @@ from hypothesis import strategies as st
 
 from onkel.model import center_cache
 from onkel.model.expansion import (
-    Block,
     add,
-    allocate,
     column,
     drop,
     fold,
     insert,
     oldest_smallest,
-    relabelled,
     replace,
     rescale,
-    resized,
     squared_norms,
     stretch,
 )
+from onkel.model.state import Block, allocate, relabelled, resized
 from tests.unit.hand_made import Bench, linear, poly, rbf, update
 
 ROWS, CAPACITY = 7, 12

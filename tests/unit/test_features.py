@@ -33,8 +33,8 @@ from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
 from onkel.model import center_cache
-from onkel.model.expansion import allocate, facing
 from onkel.model.rows import rows_of
+from onkel.model.state import allocate, facing
 from onkel.problem import kernels, losses, rates
 from onkel.problem.tasks import judge
 from tests.unit.hand_made import Bench, update

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from onkel.budget.declaration import declaration, strategy
 from onkel.budget.dispatch import absorb, add_to_span, in_span, maintain
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(
@@ -30,12 +31,7 @@ class Bernoulli(NamedTuple):
 
 @absorb.register(Bernoulli)
 def _absorb(
-    budget: Bernoulli,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Bernoulli, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     if in_span(budget.maintenance, model, block, t):
         add_to_span(budget.maintenance, model, update.up, update.weight)

@@ -32,8 +32,9 @@ from onkel.model.distances import (
     nearest,
     nearest_in_box,
 )
-from onkel.model.expansion import Block, Model, Update, add, insert
+from onkel.model.expansion import add, insert
 from onkel.model.ranges import WORK, counter
+from onkel.model.state import Block, Model, Update
 
 COUNTERS = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
 # Mark of a centre that is no core, and of an unused place in the table of cells.

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
-from onkel.model.expansion import Block, Model, Update, insert, replace
+from onkel.model.expansion import insert, replace
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()
@@ -17,12 +18,7 @@ class Discard(NamedTuple):
 
 @absorb.register(Discard)
 def _absorb(
-    budget: Discard,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Discard, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     if counters.count < budget.limit:

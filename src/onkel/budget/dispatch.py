@@ -13,7 +13,7 @@ import numpy as np
 
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import typedispatch
-from onkel.model.expansion import Block, Model, Update
+from onkel.model.state import Block, Model, Update
 
 
 @typedispatch()
@@ -47,7 +47,7 @@ def resized(strategy: Any, model: Model) -> Any:
 
 @singledispatch
 def relabelled(strategy: Any, matrix: np.ndarray) -> Any:
-    """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
+    """Map the outputs by a matrix (new x old); see `state.relabelled`."""
     return strategy
 
 

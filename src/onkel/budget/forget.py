@@ -23,8 +23,9 @@ from onkel.budget.dispatch import absorb, refuse_nonsense
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.center_cache import Later
-from onkel.model.expansion import Block, Model, Update, insert, replace, rescale
+from onkel.model.expansion import insert, replace, rescale
 from onkel.model.ranges import counter, finite
+from onkel.model.state import Block, Model, Update
 
 # Damage that a mistake allows for, and what rounding of a sane sum leaves of it.
 ALLOWANCE, LEAST = 15.0 / 32.0, 0.4
@@ -51,7 +52,7 @@ class Forget(NamedTuple):
 
 
 def make(limit: int, unsigned: bool) -> Forget:
-    """Make the strategy with an counters at 0.
+    """Make the strategy with counters at 0.
 
     Examples
     --------

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(slots=lambda own: math.inf, only_grows=True)

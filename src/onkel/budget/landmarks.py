@@ -11,17 +11,16 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
 from onkel.model.ranges import WORK
+from onkel.model.state import Block, Model, Update
 
 COUNTERS = np.dtype(
     [("up", np.int64), ("down", np.int64), ("weight", np.float64)], align=True
 )
 
 
-@strategy(
-    ranges={"counters.up": WORK, "counters.down": WORK, "counters.weight": WORK},
-)
+@strategy(ranges={"counters.up": WORK, "counters.down": WORK, "counters.weight": WORK})
 class Landmarks(NamedTuple):
     """As many landmarks as the limit says; `make` is the constructor."""
 
@@ -43,12 +42,7 @@ def make(limit: int, rank: int) -> Landmarks:
 
 @absorb.register(Landmarks)
 def _absorb(
-    budget: Landmarks,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Landmarks, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters, own = model.counters[0], budget.counters[0]
     if counters.count < budget.limit:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import Block, Model, Update, column, spread
+from onkel.model.expansion import column, spread
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()

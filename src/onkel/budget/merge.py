@@ -30,8 +30,6 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import maintain
 from onkel.compiled.functions import inner, without_nan
 from onkel.model.expansion import (
-    Block,
-    Model,
     alike,
     drop,
     merge,
@@ -41,6 +39,7 @@ from onkel.model.expansion import (
     squared_norms,
     transfer,
 )
+from onkel.model.state import Block, Model
 
 CELLS = 128
 # The table's relative error is below this; see tests/unit/test_merge.py.

@@ -15,9 +15,10 @@ from onkel.budget.dispatch import maintain
 from onkel.budget.merge import kernel_row
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
-from onkel.model.expansion import Block, Model, alike, drop, transfer
+from onkel.model.expansion import alike, drop, transfer
 from onkel.model.inverse import JITTER
 from onkel.model.ranges import WORK
+from onkel.model.state import Block, Model
 
 
 @strategy(ranges={"chosen": WORK, "matrix": WORK, "shares": WORK})

@@ -15,15 +15,7 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import add_to_span, in_span, maintain
 from onkel.budget.remove import smallest_share
 from onkel.compiled.functions import inner
-from onkel.model.expansion import (
-    Block,
-    Model,
-    drop,
-    oldest_smallest,
-    spread,
-    squared_norms,
-    transfer,
-)
+from onkel.model.expansion import drop, oldest_smallest, spread, squared_norms, transfer
 from onkel.model.inverse import (
     Inverse,
     inverse_column,
@@ -31,6 +23,7 @@ from onkel.model.inverse import (
     project_row,
     row_in_span,
 )
+from onkel.model.state import Block, Model
 
 
 @strategy(cache=Inverse)

@@ -16,8 +16,9 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.budget.project import losses, project_out
 from onkel.compiled.draws import Draws
-from onkel.model.expansion import Block, Model, Update, insert, oldest_smallest
+from onkel.model.expansion import insert, oldest_smallest
 from onkel.model.inverse import Inverse, add_to_centers, project_row, row_in_span
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(cache=Inverse, newcomer=True)
@@ -29,12 +30,7 @@ class ProjectAll(NamedTuple):
 
 @absorb.register(ProjectAll)
 def _absorb(
-    budget: ProjectAll,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: ProjectAll, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     project_row(model, block, t)

@@ -21,8 +21,9 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
-from onkel.model.expansion import Block, Model, Update, insert
+from onkel.model.expansion import insert
 from onkel.model.inverse import Inverse, add_to_centers, project_row, row_in_span
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(cache=Inverse)

@@ -12,9 +12,6 @@ from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
     add,
     column,
     insert,
@@ -22,6 +19,7 @@ from onkel.model.expansion import (
     replace,
     squared_norms,
 )
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()

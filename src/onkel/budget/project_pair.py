@@ -17,7 +17,8 @@ from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.center_cache import Nearest
-from onkel.model.expansion import Block, Model, Update, add, insert, replace
+from onkel.model.expansion import add, insert, replace
+from onkel.model.state import Block, Model, Update
 
 # k_tt k_nn - k_tn^2 below this share of k_tt k_nn: the two are one point.
 SAME = 1e-6

@@ -13,7 +13,8 @@ from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.center_cache import REFRESH, Gram, refresh
-from onkel.model.expansion import Block, Model, Update, drop, insert
+from onkel.model.expansion import drop, insert
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(cache=Gram, newcomer=True)
@@ -39,12 +40,7 @@ def _margin_without_itself(model: Model, j: int) -> float:
 
 @absorb.register(Redundant)
 def _absorb(
-    budget: Redundant,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Redundant, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     insert(model, block, t, update)
     counters = model.counters[0]

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import maintain
 from onkel.compiled.functions import inner
-from onkel.model.expansion import Block, Model, drop, oldest_smallest, squared_norms
+from onkel.model.expansion import drop, oldest_smallest, squared_norms
+from onkel.model.state import Block, Model
 
 
 @strategy()

@@ -17,17 +17,8 @@ from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inner
-from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
-    clip,
-    insert,
-    replace,
-    rescale,
-    squared_norms,
-    stretch,
-)
+from onkel.model.expansion import clip, insert, replace, rescale, squared_norms, stretch
+from onkel.model.state import Block, Model, Update
 
 
 @strategy()
@@ -126,12 +117,7 @@ def _draw(u: Any, size: int, s: float, number: float) -> int:
 
 @absorb.register(Uniform)
 def _absorb_uniform(
-    budget: Uniform,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Uniform, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor
@@ -150,12 +136,7 @@ def _absorb_uniform(
 
 @absorb.register(Weighted)
 def _absorb_weighted(
-    budget: Weighted,
-    model: Model,
-    block: Block,
-    t: int,
-    update: Update,
-    draws: Draws,
+    budget: Weighted, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor

@@ -15,9 +15,6 @@ from onkel.budget.dispatch import absorb, resized
 from onkel.compiled.draws import Draws
 from onkel.features.dispatch import width
 from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
     column,
     drop,
     first_smallest,
@@ -25,6 +22,7 @@ from onkel.model.expansion import (
     transfer_to_features,
 )
 from onkel.model.ranges import finite
+from onkel.model.state import Block, Model, Update
 
 
 @strategy(newcomer=True, ranges={"features": finite})

@@ -101,13 +101,7 @@ def _tell(trouble: str, why: object, consequence: str) -> None:
 
 
 class CompileCache(caching.FunctionCache):
-    """The entries of one function, in the form in which a dispatcher asks for them.
-
-    Parameters
-    ----------
-    function
-        The function before it is compiled.
-    """
+    """The entries of one function, in the form in which a dispatcher asks for them."""
 
     def __init__(self, function: Any) -> None:
         # Not the parent's, which fails if no folder can be written.

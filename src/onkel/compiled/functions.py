@@ -314,16 +314,10 @@ def typedispatch(
     only what is used is compiled, and the result can be cached; functions passed as
     arguments cannot.
 
-    Parameters
-    ----------
-    optional
-        Whether a type without code of its own takes that of the function decorated;
-        otherwise that function only says what the arguments are.
-    merged
-        Whether the code becomes part of the caller. Leave that to small codes: the
-        larger a function, the longer it takes to compile.
-    referring
-        Whether the code, and all that it calls, gets tuples of arrays by their address.
+    optional: a type without code of its own takes that of the function decorated, which
+    otherwise only says what the arguments are. merged: the code becomes part of the
+    caller; leave that to small codes, since large functions take long to compile.
+    referring: the code, and all that it calls, gets tuples of arrays by their address.
 
     Examples
     --------

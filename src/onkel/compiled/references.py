@@ -17,12 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    infer_getattr,
-    lower_getattr_generic,
-    models,
-    register_model,
-)
+from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
 
 # An array begins with two owners, the memory's and the Python object.
 OWNERS = 2

@@ -20,15 +20,8 @@ from onkel.engine import passes
 from onkel.engine.evaluation import largest_score, score_row
 from onkel.engine.passes import Batch
 from onkel.model.averages import count_row
-from onkel.model.expansion import (
-    Block,
-    Model,
-    Update,
-    add,
-    drop,
-    fill_later_rows,
-    insert,
-)
+from onkel.model.expansion import add, drop, fill_later_rows, insert
+from onkel.model.state import Block, Model, Update
 from onkel.problem import dual_steps, rates
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss

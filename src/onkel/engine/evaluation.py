@@ -14,7 +14,6 @@ from onkel.compiled.functions import (
 )
 from onkel.features.absent import Absent
 from onkel.features.dispatch import express, room, width
-from onkel.model.expansion import Block, Model
 from onkel.model.rows import (
     Centers,
     Points,
@@ -26,6 +25,7 @@ from onkel.model.rows import (
     part,
     rows_of,
 )
+from onkel.model.state import Block, Model
 from onkel.problem.kernels import Kernel, diagonal, transform
 
 LARGEST_DOUBLE = float(np.finfo(np.float64).max)

@@ -27,9 +27,9 @@ from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Mean, Whole, has_room
 from onkel.model.center_cache import Gram
-from onkel.model.expansion import allocate, facing, relabelled, resized
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import Rows, order_for, part, rows_of
+from onkel.model.state import allocate, facing, relabelled, resized
 from onkel.problem import kernels
 from onkel.problem.rates import base
 
@@ -212,7 +212,7 @@ class Learner:
         self.model.average.skip(rows)
 
     def relabel(self, matrix: Any, labels: Any) -> None:
-        """Map the outputs by a matrix (new x old); see `expansion.relabelled`."""
+        """Map the outputs by a matrix (new x old); see `state.relabelled`."""
         self.model = relabelled(self.model, matrix, labels)
         self.budget = dispatch.relabelled(self.budget, matrix)
         self._work = None

@@ -12,7 +12,8 @@ from onkel.engine.passes import Batch
 from onkel.engine.plan import Plan
 from onkel.model.averages import count_row
 from onkel.model.center_cache import REFRESH, lacks_norm, refresh
-from onkel.model.expansion import Block, Model, Update, fill_later_rows, fold, rescale
+from onkel.model.expansion import fill_later_rows, fold, rescale
+from onkel.model.state import Block, Model, Update
 from onkel.problem.losses import radius
 from onkel.problem.rates import base, decay, gain
 from onkel.problem.steps import propose

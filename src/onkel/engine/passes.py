@@ -7,8 +7,8 @@ from onkel.compiled.functions import inner, jit, typedispatch
 from onkel.engine.evaluation import Workspace, block_of, fill
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
-from onkel.model.expansion import Block, Model
 from onkel.model.rows import part
+from onkel.model.state import Block, Model
 
 
 class Batch(NamedTuple):

@@ -29,9 +29,10 @@ from onkel.engine.evaluation import largest_score
 from onkel.engine.passes import Batch
 from onkel.features.dispatch import width
 from onkel.model.distances import load_row, nearest
-from onkel.model.expansion import Block, Model, Update, fill_later_rows, insert
+from onkel.model.expansion import fill_later_rows, insert
 from onkel.model.ranges import WORK, finite, not_negative, within
 from onkel.model.rows import between_center, copy_row
+from onkel.model.state import Block, Model, Update
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
@@ -151,7 +152,7 @@ def _resized(budget: Memory, model: Model) -> Memory:
 
 @relabelled.register
 def _relabelled(budget: Memory, matrix: np.ndarray) -> Memory:
-    """Map the outputs by a matrix (new x old); see `expansion.relabelled`.
+    """Map the outputs by a matrix (new x old); see `state.relabelled`.
 
     Two classes share an output, as its negative and itself, each half: of the
     gradient with respect to them each has the whole.

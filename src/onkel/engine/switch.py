@@ -9,8 +9,8 @@ from onkel.budget.linear import Linear
 from onkel.engine.evaluation import gram_of, kernel_values
 from onkel.features import nystrom
 from onkel.features.nystrom import Nystrom
-from onkel.model.expansion import Model
 from onkel.model.rows import Rows, beside
+from onkel.model.state import Model
 from onkel.problem.kernels import Kernel
 
 

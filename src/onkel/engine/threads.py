@@ -23,8 +23,8 @@ from onkel.engine.evaluation import Workspace
 from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
-from onkel.model.expansion import Model
 from onkel.model.rows import Rows, rows_of
+from onkel.model.state import Model
 
 # Rows handed to compiled code at a time; larger blocks would not be faster.
 CHUNK = 16384

@@ -146,22 +146,23 @@ class Mean(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Mean":
         """Copy into another capacity."""
-        lag, mass = _resized(self, size, capacity)
-        return self._replace(lag=lag, mass=mass)
+        return _resized(self, size, capacity)
 
     def mapped(self, matrix: np.ndarray) -> "Mean":
         """Map the outputs by a matrix."""
-        lag, mass = _mapped(self, matrix)
-        return self._replace(lag=lag, mass=mass)
+        return _mapped(self, matrix)
 
     def moved(self, coef: np.ndarray, transfer: np.ndarray) -> "Mean":
         """Map the slots by a matrix (new x old), given the raw coefficients."""
-        size, counters = coef.shape[1], self.counters[0]
         lag, mass = np.zeros_like(self.lag), np.zeros_like(self.mass)
-        settled = self.mass[:, :size] + coef * counters.scales - self.lag[:, :size]
-        mass[:, : len(transfer)] = settled @ transfer.T
-        counters.scales = 0.0
+        mass[:, : len(transfer)] = self._settled(coef) @ transfer.T
+        self.counters[0].scales = 0.0
         return self._replace(lag=lag, mass=mass)
+
+    def _settled(self, coef: np.ndarray) -> np.ndarray:
+        """Masses as they will be, given the raw coefficients."""
+        size, scales = coef.shape[1], self.counters[0].scales
+        return self.mass[:, :size] + coef * scales - self.lag[:, :size]
 
     def skip(self, rows: int) -> None:
         """Count rows that left the model empty."""
@@ -169,13 +170,10 @@ class Mean(NamedTuple):
 
     def of(self, coef: np.ndarray, scale: float) -> np.ndarray:
         """True coefficients of the answer, given the raw ones of the last iterate."""
-        counters = self.counters[0]
-        total = weight_of(int(counters.rows), int(counters.start), int(counters.decay))
+        total = _total(self)
         if total == 0.0:
             return coef * coef.dtype.type(scale)
-        size = coef.shape[1]
-        mass = self.mass[:, :size] + coef * counters.scales - self.lag[:, :size]
-        return (mass / total).astype(coef.dtype)
+        return (self._settled(coef) / total).astype(coef.dtype)
 
     def restart(self) -> None:
         """Forget all iterates so far."""
@@ -196,25 +194,22 @@ class Whole(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Whole":
         """Copy into another capacity."""
-        lag, mass = _resized(self, size, capacity)
-        return self._replace(lag=lag, mass=mass)
+        return _resized(self, size, capacity)
 
     def with_room(self, rows: int) -> "Whole":
         """Copy with room for so many rows, and some more."""
         size = int(self.counters[0].retired)
-        room = 2 * size + 2 * rows
-        points = np.zeros((room, self.points.shape[1]), self.points.dtype)
-        norms = np.zeros(room, self.norms.dtype)
-        masses = np.zeros((len(self.masses), room))
-        points[:size], norms[:size] = self.points[:size], self.norms[:size]
-        masses[:, :size] = self.masses[:, :size]
-        return self._replace(points=points, norms=norms, masses=masses)
+        more = 0, size + 2 * rows
+        return self._replace(
+            points=np.pad(self.points[:size], (more, (0, 0))),
+            norms=np.pad(self.norms[:size], more),
+            masses=np.pad(self.masses[:, :size], ((0, 0), more)),
+        )
 
     def mapped(self, matrix: np.ndarray) -> "Whole":
         """Map the outputs by a matrix."""
-        lag, mass = _mapped(self, matrix)
         masses = np.ascontiguousarray(matrix @ self.masses)
-        return self._replace(lag=lag, mass=mass, masses=masses)
+        return _mapped(self, matrix)._replace(masses=masses)
 
     def skip(self, rows: int) -> None:
         """Count rows that left the model empty."""
@@ -222,22 +217,26 @@ class Whole(NamedTuple):
 
     def of(self, coef: np.ndarray, scale: float) -> np.ndarray:
         """True coefficients of the centres, then of those that left."""
-        counters = self.counters[0]
-        total = weight_of(int(counters.rows), int(counters.start), int(counters.decay))
-        gone = self.masses[:, : counters.retired] / max(total, 1.0)
+        gone = self.masses[:, : self.counters[0].retired] / max(_total(self), 1.0)
         present = _mean(self).of(coef, scale)
         return np.concatenate([present, gone.astype(coef.dtype)], axis=1)
 
 
-def _resized(average: Any, size: int, capacity: int) -> list[np.ndarray]:
-    new = [np.zeros((len(average.lag), capacity)) for _ in range(2)]
-    for array, old in zip(new, (average.lag, average.mass), strict=True):
-        array[:, :size] = old[:, :size]
-    return new
+def _total(average: Any) -> float:
+    counters = average.counters[0]
+    return weight_of(int(counters.rows), int(counters.start), int(counters.decay))
 
 
-def _mapped(average: Any, matrix: np.ndarray) -> list[np.ndarray]:
-    return [np.ascontiguousarray(matrix @ old) for old in (average.lag, average.mass)]
+def _resized(average: Any, size: int, capacity: int) -> Any:
+    more = (0, 0), (0, capacity - size)
+    lag, mass = (np.pad(old[:, :size], more) for old in (average.lag, average.mass))
+    return average._replace(lag=lag, mass=mass)
+
+
+def _mapped(average: Any, matrix: np.ndarray) -> Any:
+    both = average.lag, average.mass
+    lag, mass = (np.ascontiguousarray(matrix @ old) for old in both)
+    return average._replace(lag=lag, mass=mass)
 
 
 def allocate(

@@ -103,9 +103,8 @@ class Later(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Later":
         """Copy into another capacity."""
-        scores = np.zeros((len(self.scores), capacity), self.scores.dtype)
-        scores[:, :size] = self.scores[:, :size]
-        return Later(scores)
+        more = (0, 0), (0, capacity - size)
+        return Later(np.pad(self.scores[:, :size], more))
 
     def mapped(self, matrix: np.ndarray) -> "Later":
         """Map the outputs by a matrix."""
@@ -132,9 +131,8 @@ class Gram(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Gram":
         """Copy into another capacity."""
-        values = np.zeros((capacity, capacity), self.values.dtype)
-        values[:size, :size] = self.values[:size, :size]
-        return Gram(Later(self.scores).resized(size, capacity).scores, values)
+        values = np.pad(self.values[:size, :size], (0, capacity - size))
+        return Gram(*Later(self.scores).resized(size, capacity), values)
 
     def mapped(self, matrix: np.ndarray) -> "Gram":
         """Map the outputs by a matrix."""
@@ -159,10 +157,10 @@ class Nearest(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Nearest":
         """Copy into another capacity."""
-        scores, values = Gram(self.scores, self.values).resized(size, capacity)
-        nearest, since = np.full(capacity, -1), np.zeros(capacity, np.int64)
-        nearest[:size], since[:size] = self.nearest[:size], self.since[:size]
-        return Nearest(scores, values, nearest, since, self.clock)
+        gram, more = Gram(self.scores, self.values), (0, capacity - size)
+        nearest = np.pad(self.nearest[:size], more, constant_values=-1)
+        since = np.pad(self.since[:size], more)
+        return Nearest(*gram.resized(size, capacity), nearest, since, self.clock)
 
     def mapped(self, matrix: np.ndarray) -> "Nearest":
         """Map the outputs by a matrix."""
@@ -250,19 +248,13 @@ def _leave_nearest(cache: Nearest, coef: Any, j: int, size: int) -> float:
 
 
 @change.register(Gram)
-def _change_gram(cache: Gram, output: int, j: int, weight: float, size: int) -> float:
+@change.register(Nearest)
+def _change_gram(cache: Any, output: int, j: int, weight: float, size: int) -> float:
     row, scores = cache.values[j], cache.scores[output]
     gained = weight * (2.0 * scores[j] + weight * row[j])
     for i in range(size):
         scores[i] += weight * row[i]
     return gained
-
-
-@change.register(Nearest)
-def _change_nearest(
-    cache: Nearest, output: int, j: int, weight: float, size: int
-) -> float:
-    return change(Gram(cache.scores, cache.values), output, j, weight, size)
 
 
 @move.register(Later)
@@ -291,16 +283,12 @@ def _move_gram(cache: Gram, j: int, last: int) -> None:
 
 
 @rescale_scores.register(Later)
-def _rescale_later(cache: Later, c: Any, size: int) -> None:
+@rescale_scores.register(Gram)
+@rescale_scores.register(Nearest)
+def _rescale(cache: Any, c: Any, size: int) -> None:
     for o in range(len(cache.scores)):
         for j in range(size):
             cache.scores[o, j] *= c
-
-
-@rescale_scores.register(Gram)
-@rescale_scores.register(Nearest)
-def _rescale_gram(cache: Any, c: Any, size: int) -> None:
-    rescale_scores(Later(cache.scores), c, size)
 
 
 @refresh.register(Gram)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.functions import inlined, inner, ordered
-from onkel.model.expansion import Block, Model, column
+from onkel.model.expansion import column
 from onkel.model.rows import (
     coordinate,
     copy_row,
@@ -23,6 +23,7 @@ from onkel.model.rows import (
     squared_distance_of_row,
     squared_gap_to,
 )
+from onkel.model.state import Block, Model
 from onkel.problem.kernels import Kind
 
 # Error of a product of features, and of the exponential, in units in the last place;

@@ -1,4 +1,4 @@
-"""Expansion: what the model is, and how strategies may change it.
+"""Expansion: how strategies may change the model, and what they read of it.
 
     f(x) = scale * sum_j coef[:, j] k(c_j, x),    scale = factor * base(t)
 
@@ -24,12 +24,6 @@ A new or moved centre's kernel values with the rows to come are computed once, b
 `fill_later_rows`, when the strategy is done: a newcomer that is merged or dropped at
 once never needs them.
 
-The kernel values lie as (rows, centres), so a score is one dot product of contiguous
-numbers when its row comes up. Keeping running scores of all rows instead would make a
-row without update O(1), but phase 1 would pay the same dot product, every change
-of many coefficients would cost O(rows x centres), and the kernel column that most
-strategies read would be strided.
-
 The first slots of a model with a feature map (`onkel.features`) belong to the features,
 which never leave: where a kernel value would be there is the value of a feature.
 
@@ -39,163 +33,22 @@ primitives keep.
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from onkel.compiled.functions import inlined, inner, ordered, shared, without_nan
-from onkel.features.absent import Absent
-from onkel.features.dispatch import width
+from onkel.compiled.functions import inlined, inner, ordered, without_nan
 from onkel.model import averages, center_cache
 from onkel.model.rows import (
-    Rows,
-    beside,
     between_center,
-    compare_centers,
-    compare_with,
     copy_point,
     copy_row,
     set_point,
     squared_gap,
+    values_of_centers,
+    values_with,
 )
-from onkel.problem.kernels import Kernel, transform
-
-COUNTERS = np.dtype(
-    [
-        ("count", np.int64),  # slots in use; a record has a `size` of its own
-        ("t", np.int64),  # rows seen
-        ("updates", np.int64),
-        ("maintenance", np.int64),
-        ("mistakes", np.int64),
-        ("halted", np.int64),  # whether the learner has to act before the next row
-        ("factor", np.float64),
-        ("norm2", np.float64),  # squared norm of the raw model, where kept
-        ("largest", np.float64),  # largest |y| so far
-    ],
-    align=True,
-)
-
-
-class Model(NamedTuple):
-    """The expansion, in slots; the first `count` are in use."""
-
-    counters: Any  # shape (1,), of COUNTERS
-    coef: Any  # shape (outputs, capacity), raw: without scale
-    points: Any  # shape (capacity, features): the centres, in compiled code `Points`;
-    # in the slots of explicit features their frequencies, or the landmarks
-    norms: Any  # shape (capacity,): theirs, as the kernel keeps them
-    diag: Any  # shape (capacity,): k(c, c)
-    birth: Any  # shape (capacity,): the row number at which a centre came
-    label: Any  # shape (capacity,): what the walk notes of a centre's row
-    cache: Any  # one of onkel.model.center_cache
-    average: Any  # one of onkel.model.averages
-    mapping: Any  # one of onkel.features
-
-
-class Block(NamedTuple):
-    """The block, its kernel values with the centres, and room to work."""
-
-    similarity: Kernel
-    rows: Any  # the block, one of onkel.model.rows
-    norms: Any  # shape (rows,)
-    diag: Any  # shape (rows,): k(x_t, x_t)
-    kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
-    pending: Any  # shape (1,): the slot that `fill_later_rows` has to fill, or -1
-    point: Any  # shape (features,): the centre in that slot
-    other: Any  # shape (features,), room for another point
-    later: Any  # shape (rows,): kernel values with the rows to come
-    raw: Any  # shape (outputs,): raw scores of the present row
-    f: Any  # shape (outputs,): its scores
-    scratch: Any  # shape (capacity,), for strategies
-    second: Any  # shape (capacity,), likewise
-    table: Any  # what the strategy looks up
-
-
-class Update(NamedTuple):
-    """What the step proposes: raw weight on output `up`, its negative on `down`."""
-
-    up: int
-    down: int
-    weight: float
-
-
-def allocate(
-    outputs: int,
-    capacity: int,
-    features: int,
-    dtype: Any,
-    kind: Any,  # of the cache
-    window: averages.Window | None = None,
-    mapping: Any = Absent(),  # noqa: B008, a constant
-) -> Model:
-    """Make an empty model with a cache of that kind, and an average over that window.
-
-    Examples
-    --------
-    >>> allocate(1, 8, 2, np.float32, center_cache.Nothing).coef.shape
-    (1, 8)
-    """
-    counters = np.zeros(1, COUNTERS).view(np.recarray)
-    counters[0].factor = 1.0
-    counters[0].count = width(mapping)
-    return Model(
-        counters=counters,
-        coef=np.zeros((outputs, capacity), dtype),
-        points=np.zeros((capacity, features), dtype),
-        norms=np.zeros(capacity, dtype),
-        diag=np.zeros(capacity, dtype),
-        birth=np.zeros(capacity, np.int64),
-        label=np.zeros(capacity, np.int64),
-        cache=kind.empty(outputs, capacity, dtype),
-        average=averages.allocate(window, outputs, capacity, features, dtype),
-        mapping=mapping,
-    )
-
-
-def resized(model: Model, capacity: int) -> Model:
-    """Copy a model into one of another capacity."""
-    size = int(model.counters[0].count)
-    features, dtype = model.points.shape[1], model.coef.dtype
-    new = allocate(len(model.coef), capacity, features, dtype, center_cache.Nothing)
-    new.counters[:] = model.counters
-    new.coef[:, :size] = model.coef[:, :size]
-    new = new._replace(points=np.asarray(new.points, order=order_of(model.points)))
-    for name in ("points", "norms", "diag", "birth", "label"):
-        getattr(new, name)[:size] = getattr(model, name)[:size]
-    return new._replace(
-        cache=model.cache.resized(size, capacity),
-        average=model.average.resized(size, capacity),
-        mapping=model.mapping,
-    )
-
-
-def order_of(points: np.ndarray) -> Literal["C", "F"]:
-    """Return the memory order of the centres."""
-    return "C" if points.flags.c_contiguous else "F"
-
-
-def facing(model: Model, rows: Rows) -> Model:
-    """Return the model as compiled code takes it beside these rows; nothing is copied.
-
-    The centres must have the order of `onkel.model.rows.order_for`.
-    """
-    return model._replace(points=beside(rows, model.points))
-
-
-def relabelled(model: Model, matrix: Any, labels: Any) -> Model:
-    """Map the outputs by a matrix (new x old), and each centre's label likewise.
-
-    `labels` gives the new label of every slot.
-    """
-    matrix = np.asarray(matrix, model.coef.dtype)
-    model.label[:] = labels
-    # The norm follows because the new outputs are copies of the old, up to a factor.
-    model.counters[0].norm2 *= float((matrix**2).sum(axis=0)[0])
-    return model._replace(
-        coef=np.ascontiguousarray(matrix @ model.coef),
-        cache=model.cache.mapped(matrix),
-        average=model.average.mapped(matrix),
-    )
+from onkel.model.state import Block, Model, Update
 
 
 @inlined
@@ -319,23 +172,9 @@ def row(model: Model, block: Block, j: int, out: Any) -> None:
     """
     known = out[: model.counters[0].count]
     copy_point(model.points, j, block.other)
-    _compare_centers(
-        block.similarity,
-        model.points,
-        block.other,
-        model.norms[j],
-        model.norms,
-        known,
-    )
+    norm, norms = model.norms[j], model.norms
+    values_of_centers(block.similarity, model.points, block.other, norm, norms, known)
     known[j] = model.diag[j]
-
-
-@shared
-def _compare_centers(
-    kernel: Kernel, points: Any, point: Any, norm: Any, norms: Any, out: Any
-) -> None:
-    compare_centers(kernel, points, point, out)
-    transform(kernel, out, norm, norms)
 
 
 @inner
@@ -410,15 +249,8 @@ def _occupy(model: Model, block: Block, t: int, j: int, update: Update) -> None:
     model.diag[j] = kxx
     model.birth[j] = counters.t
     model.label[j] = update.up
-    center_cache.enter(
-        model.cache,
-        model.coef,
-        j,
-        update,
-        block.kernel[t, : counters.count],
-        block.raw,
-        kxx,
-    )
+    known = block.kernel[t, : counters.count]
+    center_cache.enter(model.cache, model.coef, j, update, known, block.raw, kxx)
     averages.note_entry(model.average, model.coef, j)
     block.kernel[t, j] = kxx
 
@@ -451,32 +283,10 @@ def fill_later_rows(model: Model, block: Block, t: int) -> None:
     later = block.later[: len(block.kernel) - first]
     if len(later) == 0:
         return
-    norm = model.norms[j]
-    _compare_with(
-        block.similarity,
-        block.rows,
-        first,
-        block.point,
-        norm,
-        block.norms[first:],
-        later,
-    )
+    norm, norms = model.norms[j], block.norms[first:]
+    values_with(block.similarity, block.rows, first, block.point, norm, norms, later)
     for s in range(len(later)):
         block.kernel[first + s, j] = later[s]
-
-
-@shared
-def _compare_with(
-    kernel: Kernel,
-    rows: Rows,
-    first: int,
-    point: Any,
-    norm: Any,
-    norms: Any,
-    out: Any,
-) -> None:
-    compare_with(kernel, rows, first, point, norm, out)
-    transform(kernel, out, norm, norms)
 
 
 @inlined

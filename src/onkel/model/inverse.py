@@ -29,8 +29,9 @@ import numpy as np
 
 from onkel.compiled.functions import inner, shared
 from onkel.model import center_cache
-from onkel.model.expansion import Block, Model, Update, spread
+from onkel.model.expansion import spread
 from onkel.model.rows import between_centers, copy_row
+from onkel.model.state import Block, Model, Update
 from onkel.problem.kernels import between
 
 JITTER = 1e-8

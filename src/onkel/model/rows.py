@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from onkel.compiled.functions import inlined, inner, shared
-from onkel.problem.kernels import Kernel, Kind, between
+from onkel.problem.kernels import Kernel, Kind, between, transform
 
 
 class Rows(NamedTuple):
@@ -294,6 +294,15 @@ def compare_with(
             out[t - first] = total
 
 
+@shared
+def values_with(
+    kernel: Kernel, rows: Rows, first: int, point: Any, norm: Any, norms: Any, out: Any
+) -> None:
+    """Kernel values of the rows from `first` on, with those norms, with one point."""
+    compare_with(kernel, rows, first, point, norm, out)
+    transform(kernel, out, norm, norms)
+
+
 @inner
 def _compare_sparse_with(
     kernel: Kernel, rows: Rows, first: int, point: Any, norm: Any, out: Any
@@ -325,6 +334,15 @@ def compare_centers(kernel: Kernel, points: Points, point: Any, out: Any) -> Non
             for k in range(len(point)):
                 total += abs(points.grid[j, k] - point[k])
             out[j] = total
+
+
+@shared
+def values_of_centers(
+    kernel: Kernel, points: Points, point: Any, norm: Any, norms: Any, out: Any
+) -> None:
+    """Kernel values of the first centres with one point."""
+    compare_centers(kernel, points, point, out)
+    transform(kernel, out, norm, norms)
 
 
 @inner

@@ -74,21 +74,7 @@ class _Sums:
 
 
 class CenterDescent:
-    """Moves centres, and weighs features.
-
-    Parameters
-    ----------
-    X, targets
-        The rows.
-    held
-        Those that are held out, at least one.
-    gamma, C
-        Of the problem.
-    team, rng
-        Threads, and of whatever the solver draws.
-    deadline
-        When to be content with where they are.
-    """
+    """Moves centres, and weighs features; `held` are rows held out, at least one."""
 
     def __init__(
         self,
@@ -105,8 +91,7 @@ class CenterDescent:
         self.kernel, self.C = kernels.make("rbf", gamma, 1, 0.0), C
         self.team, self.rng = team, rng
         self.deadline, self.hurry = deadline, deadline.aside()
-        self.weight = targets.weight.copy()
-        self.weight[held] = 0.0
+        self.weight = np.where(targets.without(held), targets.weight, 0.0)
         # Of the objective: that of a row, whatever their number.
         self.unit = max(C * float(self.weight.sum()), 1e-300)
         self.ridge = 0.0

@@ -11,12 +11,7 @@ T = TypeVar("T")
 class Deadline:
     """A moment that travels with the work; whoever repeats something looks at it.
 
-    Parameters
-    ----------
-    seconds
-        From now on; None for no end.
-    clock
-        Says how many seconds it is.
+    It is so many seconds from now; None for no end.
 
     Examples
     --------

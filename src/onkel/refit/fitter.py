@@ -1,7 +1,6 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
-import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.search import Choice, Trial
-from onkel.refit.tools import Tools
+from onkel.refit.tools import Sample, Tools
 
 # Step from one C to the next, once the centres are final, and how many.
 RISE, RISES = 4.0, 2
@@ -59,47 +58,28 @@ class _Solved(NamedTuple):
     took: float  # seconds
 
 
-class Fitter:
-    """Makes machines, all from the same rows.
+class Fitter(NamedTuple):
+    """Makes machines, all from the same rows."""
 
-    Parameters
-    ----------
-    tools
-        Of the re-fit.
-    X, targets
-        All rows.
-    held_out
-        Rows to hold out, part by part, or none.
-    choice
-        gamma, and the least C.
-    rises
-        How many Cs are tried.
-    adapt
-        Whether centres move and features are weighed.
-    seed
-        Of everything random.
-    """
+    tools: Tools
+    sample: Sample
+    held_out: list[np.ndarray]  # rows to hold out, part by part, or none
+    choice: Choice  # gamma, and the least C
+    rises: int  # how many Cs are tried
+    adapt: bool  # whether centres move and features are weighed
+    seed: int  # of everything random
 
-    def __init__(
-        self,
-        tools: Tools,
-        X: Any,
-        targets: Targets,
-        held_out: list[np.ndarray],
-        choice: Choice,
-        rises: int,
-        adapt: bool,
-        seed: int,
-    ) -> None:
-        self.tools, self.X, self.targets, self.held_out = tools, X, targets, held_out
-        self.choice, self.rises, self.adapt, self.seed = choice, rises, adapt, seed
+    @property
+    def targets(self) -> Targets:
+        """Those of the rows."""
+        return self.sample.targets
 
     def weigh(self, budget: int) -> np.ndarray:
         """Weights of features to begin with: ones, unless centres are too many to move.
 
         Then fewer of them move, and leave the weights that they have found.
         """
-        relevance = np.ones(self.X.shape[1])
+        relevance = np.ones(self.sample.X.shape[1])
         if not self.adapt or len(self.held_out) != 1 or self._rows_to_move(budget):
             return relevance
         few = min(WEIGHING, budget // 2)
@@ -107,8 +87,8 @@ class Fitter:
             few //= 2
         if few >= FEWEST_WEIGHING:
             rng = np.random.default_rng(self.seed)
-            hurried = copy.copy(self)
-            hurried.tools = self.tools.until(self.tools.deadline.share(WEIGHED))
+            deadline = self.tools.deadline.share(WEIGHED)
+            hurried = self._replace(tools=self.tools._replace(deadline=deadline))
             _, relevance = hurried._best(few, relevance, rng)
         return relevance
 
@@ -128,15 +108,13 @@ class Fitter:
                 slopes = calibrate(self.targets.part(held), scores)
         if len(trials) == 1:
             # The rows held out join; their kernel values are there already.
-            final, start = best.trials[0], best.coefs[0]
+            final, start = trials[0], best.coefs[0]
         else:
             final, start = self._trial(relevance, NOBODY, budget, rng), None
         final.solver.weight = self.targets.weight
-        coef = final.solver.solve(
-            best.C, start, FINE, deadline=self.tools.deadline
-        ).coef
+        found = final.solver.solve(best.C, start, FINE, deadline=self.tools.deadline)
         return Solution(
-            *(final.points, relevance, coef, self.choice.gamma, best.C, slopes),
+            *(final.points, relevance, found.coef, self.choice.gamma, best.C, slopes),
             *(error, stated, overlooked),
         )
 
@@ -161,8 +139,8 @@ class Fitter:
         points: np.ndarray | None = None,
     ) -> Trial:
         return Trial(
-            *(self.tools, self.X, self.targets, held, self.choice.gamma, budget),
-            *(rng, relevance, points),
+            *(self.tools, self.sample, held, self.choice.gamma, budget, rng),
+            *(relevance, points),
         )
 
     def _solved(self, trials: list[Trial], C: float, deadline: Deadline) -> _Solved:
@@ -203,7 +181,7 @@ class Fitter:
         there = len(self.targets.y) - len(self.held_out[0])
         wanted = max(ROWS * centres, ROWS_IN_ALL)
         count = min(wanted, MOST_VALUES // centres, there)
-        is_small = centres * self.X.shape[1] <= MOST_COORDINATES
+        is_small = centres * self.sample.X.shape[1] <= MOST_COORDINATES
         return count if count >= FEWEST_ROWS * centres and is_small else 0
 
     def _improved(
@@ -232,23 +210,21 @@ class Fitter:
         self, place: Place, C: float, rng: np.random.Generator, deadline: Deadline
     ) -> Place | None:
         """Move centres with a sample of the rows; None if that does not help."""
-        targets, held, centres = self.targets, self.held_out[0], len(place.points)
-        count = self._rows_to_move(centres)
-        if not count or max(self.X.max(), -self.X.min()) > LARGEST:
+        (X, targets), held = self.sample, self.held_out[0]
+        count = self._rows_to_move(len(place.points))
+        if not count or max(X.max(), -X.min()) > LARGEST:
             return None
         if not deadline.allows(0.0, "moves of the centres"):
             return None
-        learnt = np.ones(len(targets.y), bool)
-        learnt[held] = False
-        there = int(learnt.sum())
-        some = rng.choice(np.flatnonzero(learnt), count, replace=False)
+        learnt = np.flatnonzero(targets.without(held))
+        some = rng.choice(learnt, count, replace=False)
         watched = min(max(count // HELD_OF_MOVED, 1), len(held))
         out = rng.choice(held, watched, replace=False)
         rows = np.sort(np.concatenate([some, out]))
         part = targets.part(rows)
         descent = CenterDescent(
-            self.X[rows],
-            part._replace(weight=part.weight * (there / count)),
+            X[rows],
+            part._replace(weight=part.weight * (len(learnt) / count)),
             *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
             *(self.tools.team, rng, deadline),
         )

@@ -58,15 +58,18 @@ class Targets(NamedTuple):
         plain = None if self.plain is None else self.plain[rows]
         return self._replace(y=self.y[rows], weight=self.weight[rows], plain=plain)
 
-    def mistakes(self, scores: np.ndarray, rows: np.ndarray) -> float:
-        """Root mean squared error, or the share of mistakes, of some rows.
+    def without(self, held: np.ndarray) -> np.ndarray:
+        """Which rows are not held out."""
+        learnt = np.ones(len(self.y), bool)
+        learnt[held] = False
+        return learnt
 
-        By the weight of the rows.
-        """
+    def mistakes(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """Root mean squared error, or the share of mistakes, of some rows, weighted."""
         y, weight = self.y[rows], self.weight[rows]
         total = weight.sum()
         if total <= 0.0:
-            y, weight, total = y, np.ones(len(y)), float(len(y))
+            weight, total = np.ones(len(y)), float(len(y))
         if self.is_regression:
             return float(np.sqrt(weight @ (scores[:, 0] - y) ** 2 / total))
         wrong = decided(scores) != (y if self.outputs > 1 else y > 0.0)

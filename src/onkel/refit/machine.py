@@ -24,10 +24,10 @@ import numpy as np
 
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.fitter import FINE, RISES, Fitter, Solution
+from onkel.refit.fitter import FINE, NOBODY, RISES, Fitter, Solution
 from onkel.refit.held_out import FEW, Targets, parts
 from onkel.refit.search import CS, Choice, Search, Trial
-from onkel.refit.tools import Finder, Tools
+from onkel.refit.tools import Finder, Sample, Tools
 
 # Rows and centres of a trial.
 SAMPLED = 15_000
@@ -71,12 +71,12 @@ def in_time(find: Finder, deadline: Deadline) -> Finder:
     """Find centres with as many rows as there is time for."""
 
     def found(X: Any, targets: Targets, gamma: float, budget: int) -> np.ndarray:
-        n, begun = len(targets.y), deadline.clock()
+        sample, begun = Sample(X, targets), deadline.clock()
+        n = sample.rows
         order = np.random.default_rng(0).permutation(n)
 
         def of(rows: int) -> np.ndarray:
-            some = np.sort(order[:rows])
-            return find(X[some], targets.part(some), gamma, budget)
+            return find(*sample.part(np.sort(order[:rows])), gamma, budget)
 
         few = enough(n, budget)
         points = of(few)
@@ -92,26 +92,22 @@ def in_time(find: Finder, deadline: Deadline) -> Finder:
 
 def choose(
     tools: Tools,
-    X: Any,
-    targets: Targets,
+    sample: Sample,
     request: Request,
     start: float,
     rng: np.random.Generator,
 ) -> Choice:
-    """Find gamma and C, whichever is not given, on a sample."""
-    n, deadline = len(targets.y), tools.deadline
+    """Find gamma and C, whichever is not given, with some of the rows."""
+    n, deadline = sample.rows, tools.deadline
     guessed = Choice(request.gamma or start, request.C or 1.0, np.nan)
     if n < TOO_FEW or (request.gamma is not None and request.C is not None):
         return guessed
 
     def search_of(rows: int) -> Search:
-        some, known = X, targets
-        if n > rows:
-            sample = np.sort(rng.choice(n, rows, replace=False))
-            some, known = X[sample], targets.part(sample)
-        tried = min(max(len(known.y) // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
+        some = sample.drawn(rows, rng) if n > rows else sample
+        tried = min(max(some.rows // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
         return Search(
-            *(tools, some, known, parts(known, rng, HELD_OUT)),
+            *(tools, some, parts(some.targets, rng, HELD_OUT)),
             min(tried, request.budget or tried),
             CS if request.C is None else (request.C,),
             int(rng.integers(2**32)),
@@ -120,7 +116,7 @@ def choose(
     first, *others = SAMPLES if deadline.is_set else (SAMPLED,)
     search = search_of(first)
     for rows in others:
-        if len(search.targets.y) == n:
+        if search.sample.rows == n:
             break
         search.judge(guessed.gamma)
         larger = search_of(rows)
@@ -133,20 +129,21 @@ def choose(
         return search.tried.get(request.gamma, guessed)
     found = search.run(guessed)
     # Of fewer rows, a gamma says too little to be made that much narrower.
-    learnt = max(len(search.targets.y) - len(search.held_out[0]), LEARNT)
-    more = max(n - len(search.targets.y), 0) / learnt + 1.0
+    searched = search.sample.rows
+    learnt = max(searched - len(search.held_out[0]), LEARNT)
+    more = max(n - searched, 0) / learnt + 1.0
     return found._replace(gamma=found.gamma * more**NARROWER)
 
 
 def affordable(
-    tools: Tools, X: Any, targets: Targets, request: Request, start: float
+    tools: Tools, sample: Sample, request: Request, start: float
 ) -> tuple[int, int | None]:
     """Rows and budget for which there is time.
 
     Trials say what they cost: first of few centres and few rows, then of more, as long
     as everything else for them would be done in time.
     """
-    n, wanted = len(targets.y), request.budget or SMALLEST_BUDGET
+    n, wanted = sample.rows, request.budget or SMALLEST_BUDGET
     deadline = tools.deadline
     rng = np.random.default_rng(0)
     # Of a narrow kernel centres are found more slowly.
@@ -155,10 +152,9 @@ def affordable(
     def seconds(budget: int) -> tuple[float, float]:
         """How long it takes in all, and without finding centres."""
         begun = deadline.clock()
-        some = np.sort(rng.choice(n, enough(n, budget), replace=False))
-        part = targets.part(some)
-        held = parts(part, rng) if len(some) >= TOO_FEW else [some[:0]]
-        trial = Trial(tools, X[some], part, held[0], gamma, budget, rng)
+        some = sample.drawn(enough(n, budget), rng)
+        held = parts(some.targets, rng) if some.rows >= TOO_FEW else [NOBODY]
+        trial = Trial(tools, some, held[0], gamma, budget, rng)
         found = deadline.clock()
         trial.solve(request.C or 1.0, FINE, deadline.aside())
         took = np.array([deadline.clock() - begun, deadline.clock() - found])
@@ -195,53 +191,33 @@ def fit(
     announce: Callable[[str], None] = lambda text: None,
     deadline: Deadline = ENDLESS,
 ) -> Solution:
-    """Fit a machine.
-
-    Parameters
-    ----------
-    find
-        Finds centres.
-    X, targets
-        All rows, scaled.
-    wish
-        What is given.
-    start
-        A first guess at gamma.
-    rng
-        Of everything random.
-    announce
-        Is told what was done.
-    deadline
-        When it has to be done.
-    """
+    """Fit a machine to all rows, scaled; `start` is a first guess at gamma."""
     with blas_in_one_thread, Team(request.n_jobs) as team:
         tools = Tools(find, team, announce, deadline)
-        return _fit(tools, X, targets, request, start, rng)
+        return _fit(tools, Sample(X, targets), request, start, rng)
 
 
 def _fit(
     tools: Tools,
-    X: Any,
-    targets: Targets,
+    sample: Sample,
     request: Request,
     start: float,
     rng: np.random.Generator,
 ) -> Solution:
     deadline, announce = tools.deadline, tools.announce
     if deadline.is_set:
-        rows, budget = affordable(tools, X, targets, request, start)
+        rows, budget = affordable(tools, sample, request, start)
         request = request._replace(budget=budget)
-        if rows < len(targets.y):
-            some = np.sort(rng.choice(len(targets.y), rows, replace=False))
-            X, targets = X[some], targets.part(some)
-    hurried = tools.until(deadline.share(SEARCH))
-    choice = choose(hurried, X, targets, request, start, rng)
+        if rows < sample.rows:
+            sample = sample.drawn(rows, rng)
+    hurried = tools._replace(deadline=deadline.share(SEARCH))
+    choice = choose(hurried, sample, request, start, rng)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
-    held_out = parts(targets, rng) if len(targets.y) >= TOO_FEW else []
+    held_out = parts(sample.targets, rng) if sample.rows >= TOO_FEW else []
     if deadline.is_set:
         tools = tools._replace(find=in_time(tools.find, deadline))
     fitter = Fitter(
-        *(tools, X, targets, held_out, choice),
+        *(tools, sample, held_out, choice),
         *(1 if request.C is not None else RISES, request.adapt),
         int(rng.integers(2**32)),
     )
@@ -253,7 +229,7 @@ def _fit(
 
     if request.budget is not None:
         return with_budget(request.budget, fitter.weigh(request.budget))
-    relevance = np.ones(X.shape[1])
+    relevance = np.ones(sample.X.shape[1])
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []
     while True:
@@ -269,7 +245,7 @@ def _fit(
         before = took
         if (
             (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
-            or budget > min(LARGEST_BUDGET, len(targets.y) // 2)
+            or budget > min(LARGEST_BUDGET, sample.rows // 2)
             or not deadline.allows(growth * took, f"budgets beyond {budget // 2:,}")
         ):
             return best

@@ -7,16 +7,16 @@ climbing: in steps of four, up or down, as long as that helps, and then once by 
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from onkel.problem import kernels
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.held_out import Targets
 from onkel.refit.solver import Solver
-from onkel.refit.tools import Tools
+from onkel.refit.tools import Sample, Tools
 from onkel.refit.values import Values, weighed
 
 # Where a search looks for C; it stops when two in a row are worse than the best.
@@ -47,8 +47,7 @@ class Trial:
     def __init__(
         self,
         tools: Tools,
-        X: Any,
-        targets: Targets,
+        sample: Sample,
         held: np.ndarray,
         gamma: float,
         budget: int,
@@ -56,15 +55,18 @@ class Trial:
         relevance: np.ndarray | None = None,
         points: np.ndarray | None = None,
     ) -> None:
+        X, targets = sample
         self.targets, self.held = targets, held
-        learnt = np.ones(len(targets.y), bool)
-        learnt[held] = False
+        learnt = targets.without(held)
         if points is None:
             rows = weighed(X[learnt], relevance)
             points = tools.find(rows, targets.part(learnt), gamma, budget)
-        self.points = points if len(points) else _dense(weighed(X[:1], relevance))
+        if not len(points):
+            first = weighed(X[:1], relevance)
+            points = first.toarray() if scipy.sparse.issparse(first) else first
+        self.points = points
         kernel = kernels.make("rbf", gamma, 1, 0.0)
-        values = Values(kernel, X, self.points, tools.team, relevance=relevance)
+        values = Values(kernel, X, points, tools.team, relevance=relevance)
         # Rows without weight change nothing, and get their scores on the way.
         weight = np.where(learnt, targets.weight, 0.0)
         self.solver = Solver(
@@ -83,10 +85,6 @@ class Trial:
     def validation_loss(self, C: float) -> float:
         """Go on to another C, and judge it."""
         return self.targets.validation_loss(self.solve(C), self.held)
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if scipy.sparse.issparse(X) else X
 
 
 def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
@@ -133,44 +131,23 @@ def climb(judge: Callable[[float], float], start: float) -> float:
     return best * 2.0 ** min(max(0.5 * (low - high) / bend, -1.0), 1.0)
 
 
+@dataclass
 class Search:
-    """A search for gamma and C on a sample of the rows.
+    """A search for gamma and C on a sample of the rows."""
 
-    Parameters
-    ----------
-    tools
-        Of the re-fit.
-    X, targets
-        The sample.
-    held_out
-        Rows to hold out, part by part.
-    budget
-        Centres of a trial.
-    Cs
-        Path of Cs, rising.
-    seed
-        Of everything random.
-    """
-
-    def __init__(
-        self,
-        tools: Tools,
-        X: Any,
-        targets: Targets,
-        held_out: list[np.ndarray],
-        budget: int,
-        Cs: tuple[float, ...],
-        seed: int,
-    ) -> None:
-        self.tools, self.longest = tools, 0.0
-        self.X, self.targets, self.held_out = X, targets, held_out
-        self.budget, self.Cs, self.seed = budget, Cs, seed
-        self.tried: dict[float, Choice] = {}
+    tools: Tools
+    sample: Sample
+    held_out: list[np.ndarray]  # rows to hold out, part by part
+    budget: int  # centres of a trial
+    Cs: tuple[float, ...]  # rising
+    seed: int  # of everything random
+    tried: dict[float, Choice] = field(default_factory=dict)
+    longest: float = 0.0  # seconds of a trial so far
 
     @property
     def work(self) -> int:
         """Kernel values of a trial."""
-        return len(self.held_out) * len(self.targets.y) * self.budget
+        return len(self.held_out) * self.sample.rows * self.budget
 
     def judge(self, gamma: float) -> float:
         """Badness of a gamma, with its best C; of one too late, infinite."""
@@ -180,7 +157,7 @@ class Search:
             begun = self.tools.deadline.clock()
             trials = [
                 Trial(
-                    *(self.tools, self.X, self.targets, held, gamma, self.budget),
+                    *(self.tools, self.sample, held, gamma, self.budget),
                     np.random.default_rng(self.seed),
                 )
                 for held in self.held_out

@@ -52,8 +52,6 @@ FEW_SLOPES = 0.4
 # A new preconditioner, if this share of all curvature has changed place; or that, if it
 # takes fewer than so many products for each row, which is less than a few passes take.
 CHANGED, CHANGED_A_LITTLE, CHEAP = 0.2, 0.02, 50
-
-
 # What there is no time for.
 LATE = "the last steps to the best coefficients"
 
@@ -78,20 +76,8 @@ class _Sums:
 class Solver:
     """Finds the coefficients of given centres.
 
-    Parameters
-    ----------
-    values
-        Of the rows with the centres.
-    loss, y
-        The loss, and the targets as compiled code reads them.
-    weight
-        Of the rows, factors on C.
-    outputs
-        Number of scores of a row.
-    rng
-        Draws the rows of the preconditioner.
-    ridge
-        More of a nugget.
+    Weights of the rows are factors on C, a ridge is more of a nugget, and `rng` draws
+    the rows of the preconditioner.
     """
 
     def __init__(
@@ -152,12 +138,7 @@ class Solver:
         return smaller.solve(C, None, tol, deadline=deadline).coef
 
     def _descend(
-        self,
-        C: float,
-        coef: np.ndarray,
-        tol: float,
-        max_iter: int,
-        deadline: Deadline,
+        self, C: float, coef: np.ndarray, tol: float, max_iter: int, deadline: Deadline
     ) -> Point:
         here = self._visit(coef, C)
         factor, made_at = self._preconditioner(here.curvatures), here.curvatures
@@ -218,12 +199,8 @@ class Solver:
         def task(part: slice, known: np.ndarray, total: _Sums) -> None:
             scores[part] = known @ coef32
             total.lost += differentiate(
-                self.loss,
-                scores[part],
-                self.y[part],
-                C * self.weight[part],
-                slopes[part],
-                curvatures[part],
+                *(self.loss, scores[part], self.y[part], C * self.weight[part]),
+                *(slopes[part], curvatures[part]),
             )
             some = sloping(slopes[part])
             total.matrix += slopes[part][some].T.astype(np.float32) @ known[some]

@@ -6,15 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.engine.threads import Team
-from onkel.refit.deadline import ENDLESS, Deadline
+from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 
 # Finds centres: rows, targets, gamma, budget -> points.
 Finder = Callable[[Any, Targets, float, int], np.ndarray]
-
-
-def _silent(text: str) -> None:
-    """Tell nobody."""
 
 
 class Tools(NamedTuple):
@@ -22,9 +18,25 @@ class Tools(NamedTuple):
 
     find: Finder
     team: Team
-    announce: Callable[[str], None] = _silent  # is told of every step
-    deadline: Deadline = ENDLESS  # when to be content with what was found
+    announce: Callable[[str], None]  # is told of every step
+    deadline: Deadline  # when to be content with what was found
 
-    def until(self, deadline: Deadline) -> "Tools":
-        """Return the same with another deadline."""
-        return self._replace(deadline=deadline)
+
+class Sample(NamedTuple):
+    """Rows, dense or CSR, with their targets."""
+
+    X: Any
+    targets: Targets
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.targets.y)
+
+    def part(self, rows: np.ndarray) -> "Sample":
+        """Return some of them only."""
+        return Sample(self.X[rows], self.targets.part(rows))
+
+    def drawn(self, count: int, rng: np.random.Generator) -> "Sample":
+        """Return so many of them, at random, in the order in which they are."""
+        return self.part(np.sort(rng.choice(self.rows, count, replace=False)))

@@ -51,19 +51,11 @@ def room_for(X: Any) -> int:
 
 
 class Values:
-    """k(x, c) for rows x and centres c.
+    """k(x, c) for rows x (dense or CSR) and centres c.
 
-    Parameters
-    ----------
-    kernel, X, points
-        The kernel, the rows (dense or CSR), and the centres.
-    team
-        Threads.
-    kept
-        Most kernel values that are kept; None for as many as go with the rows.
-    relevance
-        How much the features of the rows count; those of the centres are weighed
-        already. A tile at a time, so that there is no second copy of the rows.
+    At most `kept` values are kept; None for as many as go with the rows. `relevance` is
+    how much the features of the rows count; those of the centres are weighed already.
+    Rows are weighed a tile at a time, so that there is no second copy of them.
     """
 
     def __init__(
@@ -114,10 +106,10 @@ class Values:
         last = min(first + self.rows, len(self))
         self._take_room()
         if last > self._room:
-            return self.of(self._weighed(slice(first, last)))
+            return self._computed(slice(first, last))
         number = first // self.rows
         if not self._known[number]:
-            self._kept[first:last] = self.of(self._weighed(slice(first, last)))
+            self._kept[first:last] = self._computed(slice(first, last))
             self._known[number] = True
         return self._kept[first:last]
 
@@ -160,7 +152,7 @@ class Values:
     def _of_some(self, rows: np.ndarray) -> np.ndarray:
         if self._known.all() and rows.max() < self._room:
             return self._kept[rows]
-        return self.of(self._weighed(rows))
+        return self._computed(rows)
 
-    def _weighed(self, rows: Any) -> Any:
-        return weighed(self.X[rows], self.relevance)
+    def _computed(self, rows: Any) -> np.ndarray:
+        return self.of(weighed(self.X[rows], self.relevance))

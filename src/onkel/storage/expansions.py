@@ -11,28 +11,21 @@ import numpy as np
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.features.absent import Absent
-from onkel.model.expansion import COUNTERS, Model
 from onkel.model.ranges import LARGEST, MOST, Sizes, within
 from onkel.problem.kernels import Kernel
 from onkel.storage.filling import filled
-from onkel.storage.learners import refuse_norms
+from onkel.storage.learners import counters_of, refuse_norms
 
 
 def refuse_former(learner: Any) -> Learner:
     """Return a learner of a former version, which never learnt, if it is such.
 
-    Raises
-    ------
-    ValueError
-        If it is no such learner.
+    Refuse what is no such learner.
     """
-    if not isinstance(learner, Learner) or type(learner.model) is not Model:
-        raise ValueError("its learner is none")
-    model = learner.model
-    if not isinstance(model.counters, np.recarray) or model.counters.dtype != COUNTERS:
-        raise ValueError("its model has no counters")
-    if len(model.counters) != 1 or model.counters[0].factor != 1.0:
+    counters = counters_of(learner)[0]
+    if counters.factor != 1.0:
         raise ValueError("Model.counters.factor is not 1")
+    model = learner.model
     for name in ("points", "norms", "coef"):
         if not isinstance(getattr(model, name), np.ndarray):
             raise ValueError(f"Model.{name} is no array")
@@ -61,21 +54,8 @@ def refuse_expansion(
 ) -> None:
     """Refuse what an estimator with these parameters could not have found.
 
-    Parameters
-    ----------
-    value
-        Its points are a matrix of numbers already.
-    twin
-        The estimator, unfitted; it may be changed.
-    shape
-        Of the expansion.
-    least, most
-        Centres.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
+    The points of `value` are a matrix of numbers already; `twin`, the estimator before
+    it was fitted, may be changed. `least` and `most` are numbers of centres.
     """
     size = len(value.points)
     if value.mapping != Absent() or type(value.mapping) is not Absent:

@@ -94,21 +94,8 @@ def _range(name: str) -> Range | None:
 def filled(blank: Any, value: Any, sizes: Sizes, name: str = "") -> Any:
     """Return what is empty with the numbers of a value, each within its range.
 
-    Parameters
-    ----------
-    blank
-        A NamedTuple of numbers, arrays and NamedTuples, one of its fields, or a number.
-    value
-        What a file has in its place.
-    sizes
-        By which ranges are given.
-    name
-        Of the field, with that of its type.
-
-    Raises
-    ------
-    ValueError
-        Names the field.
+    `blank` is a NamedTuple of numbers, arrays and NamedTuples, one of its fields, or a
+    number; `value` is what a file has in its place. Errors name the field.
     """
     if hasattr(blank, "_fields"):
         kind = type(blank).__name__

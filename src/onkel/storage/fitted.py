@@ -28,12 +28,11 @@ from onkel.storage.expansions import (
 from onkel.storage.learners import filled_learner, filled_mapper
 from onkel.storage.machines import check_machine, check_rows, former_machine
 
-# What learning leaves in an estimator that is nobody else's business.
-PRIVATE = (
-    *("_learner", "_mapper", "_expansion", "_started_with", "_classes_given"),
-    *("_beginning", "_seed"),
-    *("_recent", "_start", "_next_refit", "_extent"),
-    *("_fixed", "_quick", "_quick_gamma", "_tally", "_draws"),
+# What learning leaves that is checked where it is filled in, or in `machines`.
+CHECKED_LATER = (
+    *("_learner", "_mapper", "_expansion", "_started_with", "_beginning"),
+    *("_recent", "_next_refit", "_extent", "_fixed", "_quick", "_tally", "_draws"),
+    *("scaler_", "relevance_", "mixture_", "calibration_"),
 )
 # Made anew when needed, or somebody else's.
 LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
@@ -107,12 +106,8 @@ def _bool(name: str, value: Any) -> None:
         raise ValueError(f"{name} is neither True nor False")
 
 
-def _any(name: str, value: Any) -> None:
-    """Leave it to who knows more."""
-
-
 POSITIVE, WHOLE = _number(5e-324, 1.7e308), _number(0, MOST)
-# What learning leaves in the open, and what it may be. A machine's are in `machines`.
+# What else it leaves, and what that may be.
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "n_features_in_": WHOLE,
     "feature_names_in_": _names,
@@ -125,7 +120,6 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "eta0_": POSITIVE,
     "_classes_given": _bool,
     "_seed": _seed,
-    **dict.fromkeys(("scaler_", "relevance_", "mixture_", "calibration_"), _any),
     "loss_": _loss,
     **dict.fromkeys(("_start", "_quick_gamma"), POSITIVE),
     "gamma_": POSITIVE,
@@ -154,24 +148,19 @@ def _refuse_without(names: list[str], fitted: dict[str, Any]) -> None:
 
 def is_known(attribute: str) -> bool:
     """Whether learning leaves such an attribute."""
-    return attribute in PRIVATE or attribute in CHECKS
+    return attribute in CHECKED_LATER or attribute in CHECKS
 
 
 def made(cls: Any, parameters: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    """Make an estimator of its parameters, and of what it has learnt.
-
-    Raises
-    ------
-    ValueError
-        Names what does not fit.
-    """
+    """Make an estimator of its parameters, and of what it has learnt, if that fits."""
     estimator = cls(**parameters)
     if not fitted:
         return estimator
     for name, value in fitted.items():
         if not is_known(name):
             raise ValueError(f"{name!r} is no attribute of an estimator")
-        CHECKS.get(name, _any)(name, value)
+        if name in CHECKS:
+            CHECKS[name](name, value)
     if "_mapper" in fitted:
         fitted = {**fitted, "_mapper": _mapper(cls(**parameters), fitted)}
     elif issubclass(cls, StreamingMachine):

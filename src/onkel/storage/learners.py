@@ -18,9 +18,9 @@ from onkel.engine.svrg import Memory
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Whole
-from onkel.model.expansion import COUNTERS, Model
 from onkel.model.inverse import Inverse
 from onkel.model.ranges import MOST, Sizes, within
+from onkel.model.state import COUNTERS, Model
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 from onkel.storage.filling import filled
@@ -30,22 +30,8 @@ ROUNDING = 1e-2
 
 
 def filled_learner(blank: Learner, value: Any) -> Learner:
-    """Fill an empty learner with what a file has in its place.
-
-    Raises
-    ------
-    ValueError
-        Names the part that does not fit.
-    """
-    if not isinstance(value, Learner) or type(value.model) is not Model:
-        raise ValueError("its learner is none")
-    counters = value.model.counters
-    if (
-        not isinstance(counters, np.recarray)
-        or counters.dtype != COUNTERS
-        or len(counters) != 1
-    ):
-        raise ValueError("its model has no counters")
+    """Fill an empty learner with what a file has in its place; errors name the part."""
+    counters = counters_of(value)
     count = int(counters[0].count)
     if not blank.plan.ball:
         counters.norm2 = 0.0  # nobody reads it, so that it may have overflown
@@ -69,6 +55,17 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     return blank
 
 
+def counters_of(value: Any) -> np.recarray:
+    """Return the counters of what must be a learner with a model."""
+    if not isinstance(value, Learner) or type(value.model) is not Model:
+        raise ValueError("its learner is none")
+    counters = value.model.counters
+    is_record = isinstance(counters, np.recarray) and counters.dtype == COUNTERS
+    if not is_record or len(counters) != 1:
+        raise ValueError("its model has no counters")
+    return counters
+
+
 def _make_room(blank: Learner, model: Any, count: int) -> None:
     """Give an empty learner as many slots as that of the file has."""
     norms = model.norms
@@ -83,18 +80,13 @@ def _make_room(blank: Learner, model: Any, count: int) -> None:
     blank.resize(len(norms))
     average = blank.model.average
     if isinstance(average, Whole) and type(model.average) is Whole:
-        room, (outputs, features) = len(model.average.norms), _shape(blank)
-        dtype = blank.dtype
+        room, dtype = len(model.average.norms), blank.dtype
         average = average._replace(
-            points=np.zeros((room, features), dtype),
+            points=np.zeros((room, blank.model.points.shape[1]), dtype),
             norms=np.zeros(room, dtype),
-            masses=np.zeros((outputs, room)),
+            masses=np.zeros((len(blank.model.coef), room)),
         )
         blank.model = blank.model._replace(average=average)
-
-
-def _shape(learner: Learner) -> tuple[int, int]:
-    return len(learner.model.coef), learner.model.points.shape[1]
 
 
 def _sizes(blank: Learner, count: int) -> Sizes:
@@ -150,10 +142,8 @@ def _check_gram(kernel: Kernel, model: Any, count: int) -> None:
     _close("Inverse.values", model.cache.values[:count, :count], gram)
 
 
-def filled_mapper(blank: Mapper, value: Any) -> Mapper:
+def filled_mapper(blank: Mapper, value: Mapper) -> Mapper:
     """Fill an empty feature map with what a file has in its place."""
-    if not isinstance(value, Mapper):
-        raise ValueError("its feature map is none")
     sizes = Sizes(outputs=1, labels=2)
     blank.kernel = filled(blank.kernel, value.kernel, sizes)
     blank.mapping = filled(blank.mapping, value.mapping, sizes)

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from onkel.engine.learner import Shape
 from onkel.estimators._checks import largest_entry
@@ -18,12 +17,7 @@ from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
 from onkel.storage.expansions import former_expansion, refuse_former
-
-# What there is of each feature in a scaler.
-OF_FEATURES: dict[type, tuple[str, ...]] = {
-    StandardScaler: ("mean_", "var_", "scale_"),
-    MaxAbsScaler: ("max_abs_", "scale_"),
-}
+from onkel.storage.tree import OF_FEATURES
 
 
 def former_machine(fitted: dict[str, Any]) -> dict[str, Any]:
@@ -45,19 +39,8 @@ def former_machine(fitted: dict[str, Any]) -> dict[str, Any]:
 def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
     """Refuse what was learnt besides models, if it does not fit them.
 
-    Parameters
-    ----------
-    fitted
-        All that was learnt.
-    shape
-        Of its models, which are checked already.
-    memory
-        Rows that may be kept.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
+    `fitted` is all that was learnt, of models of that shape, which are checked already;
+    `memory` is how many rows may be kept.
     """
     features = shape.features
     if not isinstance(fitted["_draws"], np.random.Generator):
@@ -93,9 +76,8 @@ def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
         raise ValueError("its features have no extent")
     within("_extent.rows", extent.rows, 0, MOST)
     check_rows("_recent", fitted["_recent"], shape, memory)
-    targets = [y for _, y, _ in fitted["_recent"].kept]
     classes = fitted.get("classes_")
-    for y in targets:
+    for _, y, _ in fitted["_recent"].kept:
         if y.dtype != np.float64:
             raise ValueError("a recent row has a target that is no number")
         if classes is not None and not np.isin(y, np.arange(len(classes))).all():
@@ -131,13 +113,7 @@ def _check_scaler(scaler: Any, features: int) -> None:
 
 
 def check_rows(name: str, kept: Any, shape: Shape, most: int) -> None:
-    """Refuse rows that are kept, if they are none, or too many.
-
-    Raises
-    ------
-    ValueError
-        Names the part.
-    """
+    """Refuse rows that are kept, if they are none, or too many."""
     _, features, dtype = shape
     largest = largest_entry(dtype, features)
     if not isinstance(kept, Reservoir) or not isinstance(kept.kept, list):
@@ -149,14 +125,12 @@ def check_rows(name: str, kept: Any, shape: Shape, most: int) -> None:
     if len(counts) > MOST_CHUNKS or sum(counts[1:]) >= max(most, 1):
         raise ValueError(f"{name} has more rows than are kept")
     for X, y, weight in kept.kept:
+        values, count = X, len(X)
         if isinstance(X, tuple):
             _check_sparse(X, features, dtype)
-            count = len(X[2]) - 1
-        else:
-            count = len(X)
-            if not _is_array(X, dtype, (count, features)):
-                raise ValueError(f"{name} has rows without its features")
-        values = X[0] if isinstance(X, tuple) else X
+            values, count = X[0], len(X[2]) - 1
+        elif not _is_array(X, dtype, (count, features)):
+            raise ValueError(f"{name} has rows without its features")
         within(f"{name}.X", values, -largest, largest)
         if not isinstance(y, np.ndarray) or y.shape != (count,) or count > most:
             raise ValueError(f"{name} has rows without a target each")

@@ -109,17 +109,7 @@ def write(
     extra: Any = None,
     arrays: dict[str, np.ndarray] | None = None,
 ) -> None:
-    """Write an estimator, and what else should be kept with it.
-
-    Parameters
-    ----------
-    estimator, path
-        As in `save`.
-    extra
-        Plain JSON.
-    arrays
-        Of numbers, that go with `extra`.
-    """
+    """Write an estimator, and what else should be kept with it: see `Contents`."""
     name = type(estimator).__name__
     if systems().get(name) is not type(estimator):
         raise TypeError(
@@ -192,13 +182,7 @@ def _header_end(content: bytes) -> int:
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """Read an estimator, and what else is kept with it.
-
-    Raises
-    ------
-    ModelFileError
-        As `load`.
-    """
+    """Read an estimator, and what else is kept with it."""
     content = _content(path)
     metadata = _verified(content, path)
     try:

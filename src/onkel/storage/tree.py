@@ -22,7 +22,7 @@ from onkel.engine import dual, fitted_expansion, plan, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.estimators._machine_stream import Tally
-from onkel.model import averages, center_cache, expansion, inverse
+from onkel.model import averages, center_cache, inverse, state
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
@@ -33,7 +33,7 @@ _FOLDERS = [
     for found in pkgutil.iter_modules(package.__path__)
 ]
 _MODULES = [
-    *(averages, center_cache, expansion, inverse, kernels, losses, rates, steps),
+    *(averages, center_cache, inverse, state, kernels, losses, rates, steps),
     *(dual, fitted_expansion, plan, svrg, extent),
     *_FOLDERS,
 ]
@@ -41,7 +41,9 @@ _MODULES = [
 
 # What files of former versions call a thing, and what it is called now.
 FORMER = {
-    "expansion.HEAD": "expansion.COUNTERS",
+    "expansion.HEAD": "state.COUNTERS",
+    "expansion.COUNTERS": "state.COUNTERS",
+    "expansion.Model": "state.Model",
     "averages.BOOK": "averages.COUNTERS",
     "reads.BOOK": "inverse.STATUS",
     "reads.Inverse": "inverse.Inverse",
@@ -86,10 +88,12 @@ RECORDS = {
 }
 # What every scaler of scikit-learn has seen.
 SEEN = ("n_samples_seen_", "n_features_in_")
-SCALERS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "StandardScaler": (StandardScaler, ("mean_", "var_", "scale_", *SEEN)),
-    "MaxAbsScaler": (MaxAbsScaler, ("max_abs_", "scale_", *SEEN)),
+# And what there is of each feature in one.
+OF_FEATURES: dict[type, tuple[str, ...]] = {
+    StandardScaler: ("mean_", "var_", "scale_"),
+    MaxAbsScaler: ("max_abs_", "scale_"),
 }
+SCALERS = {cls.__name__: (cls, (*own, *SEEN)) for cls, own in OF_FEATURES.items()}
 # Objects that are no tuples, and the parts of them that are kept.
 OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "Learner": (Learner, ("plan", "budget", "rng", "model")),
@@ -228,30 +232,19 @@ def _record_name(dtype: np.dtype) -> str:
 
 
 class Reader:
-    """Puts trees together again from JSON and arrays.
-
-    Parameters
-    ----------
-    arrays
-        As a `Writer` left them; each is copied where it is used.
-    """
+    """Puts trees together again from JSON and arrays, which are copied where used."""
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self._arrays = arrays
         self._known: dict[str, Any] = {}
 
     def value(self, plain: Any, depth: int = 0) -> Any:
-        """Turn JSON back into a value.
+        """Turn JSON back into a value, if it is what a `Writer` makes.
 
         Examples
         --------
         >>> Reader({}).value({"tuple": [1, 2.5, {"float": "inf"}]})
         (1, 2.5, inf)
-
-        Raises
-        ------
-        ValueError
-            If it is not what a `Writer` makes.
         """
         if depth > DEEPEST:
             raise ValueError("its values are nested too deeply")
