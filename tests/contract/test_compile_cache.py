@@ -402,7 +402,7 @@ def _absorb(budget, model, block, t, update, draws):
         replace(model, block, t, SLOT, update)
 
 
-@system
+@system()
 class MineClassifier(
     Mistakes, Budgeted, AnyKernel, Passes, RecipeEstimator, OnlineClassifier
 ):

@@ -11,12 +11,13 @@ and read, as in `self.budget`, as Python's int or float (`Plain`).
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from onkel.estimators._examples import example as example_of
 from onkel.estimators._registry import register
 
 C = TypeVar("C", bound=type)
@@ -133,26 +134,39 @@ def _names(cls: type) -> list[str]:
 @dataclass_transform(
     kw_only_default=True, eq_default=False, field_specifiers=(parameter,)
 )
-def system(cls: C) -> C:
+def system(*, example: str | None = None, score: float = 0.0) -> Callable[[C], C]:
     """Decorate a system: a constructor, ranges and texts of all parameters, a place.
 
-    The place is in the registry, where races, model files and checks look.
+    The place is in the registry, where races, model files and checks look. `example`
+    has parameters for the example in the docstring, which then gets that score.
     """
-    group(cls)
-    names = _names(cls)
-    allowed = {name: _said(cls, name, "allowed") for name in names}
-    cls._parameter_constraints = allowed  # type: ignore[attr-defined]
-    constructor: Any = cls.__init__  # type: ignore[misc]
-    given = inspect.signature(constructor)
+
+    def decorate(cls: C) -> C:
+        group(cls)
+        names = _names(cls)
+        allowed = {name: _said(cls, name, "allowed") for name in names}
+        cls._parameter_constraints = allowed  # type: ignore[attr-defined]
+        for name in names:
+            if (kind := kind_of(allowed[name])) is not None:
+                setattr(cls, name, Plain(name, kind))
+        summary, _, rest = inspect.cleandoc(cls.__doc__ or "").partition("\n")
+        if example is not None:
+            given = ", ".join(filter(None, [example, "random_state=0"]))
+            rest += example_of(cls.__name__, given, score)
+        cls.__doc__ = "\n".join([summary, *_documented(cls, names), rest])
+        register(cls)
+        return cls
+
+    return decorate
+
+
+def _documented(cls: Any, names: list[str]) -> list[str]:
+    """Put the constructor's parameters in this order; return lines about each."""
+    given = inspect.signature(cls.__init__)
     in_order = [given.parameters["self"], *(given.parameters[name] for name in names)]
-    constructor.__signature__ = given.replace(parameters=in_order)
+    cls.__init__.__signature__ = given.replace(parameters=in_order)
     lines = ["", "Parameters", "----------"]
     for name in names:
         default = given.parameters[name].default
         lines += [f"{name} : default={default!r}", f"    {_said(cls, name, 'text')}"]
-        if (kind := kind_of(allowed[name])) is not None:
-            setattr(cls, name, Plain(name, kind))
-    summary, _, rest = inspect.cleandoc(cls.__doc__ or "").partition("\n")
-    cls.__doc__ = "\n".join([summary, *lines, rest])
-    register(cls)
-    return cls
+    return lines

@@ -176,7 +176,7 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
         )
 
 
-@system
+@system()
 class AVMClassifier(MarginLoss, AVM, LossClassifier):
     """Stochastic gradient descent on the cores of cells that cover the rows.
 
@@ -192,18 +192,6 @@ class AVMClassifier(MarginLoss, AVM, LossClassifier):
     """
 
 
-@system
+@system(example="coverage_radius=0.2, alpha=0.01", score=1.0)
 class AVMRegressor(ResidualLoss, AVM, WeightedRegressor):
-    """Stochastic gradient descent on cores, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import AVMRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = AVMRegressor(coverage_radius=0.2, alpha=0.01, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    1.0
-    """
+    """Stochastic gradient descent on cores, for regression."""

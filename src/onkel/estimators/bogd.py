@@ -87,39 +87,16 @@ class BOGD(
         return rates.constant(self.eta0, self.alpha)
 
 
-@system
+@system(example="budget=50", score=0.98)
 class BOGDClassifier(MarginLoss, BOGD, LossClassifier):
-    """Online gradient descent on a budget, with an unbiased random removal.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import BOGDClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BOGDClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Online gradient descent on a budget, with an unbiased random removal."""
 
     loss: str = parameter(one_of(set(losses.MARGIN) & set(LIPSCHITZ)), default="hinge")
 
 
-@system
+@system(example="budget=50, eta0=0.1, max_coef=1.0", score=1.0)
 class BOGDRegressor(ResidualLoss, BOGD, WeightedRegressor):
-    """Online gradient descent on a budget, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import BOGDRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = BOGDRegressor(budget=50, eta0=0.1, max_coef=1.0, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    1.0
-    """
+    """Online gradient descent on a budget, for regression."""
 
     loss: str = parameter(
         one_of(set(losses.RESIDUAL) & set(LIPSCHITZ)),

@@ -81,20 +81,9 @@ class BSCA(Maintained, Refitted, Monitored, AnyKernel, Blockwise, DualEstimator)
         return self._hard_budget()
 
 
-@system
+@system(example="budget=50", score=0.98)
 class BSCAClassifier(BSCA, BatchClassifier, CountingClassifier):
-    """Support vector machine on a budget, by coordinate ascent in the dual.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import BSCAClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BSCAClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Support vector machine on a budget, by coordinate ascent in the dual."""
 
     loss: str = parameter(
         one_of(dual_steps.MARGIN), default="hinge", text="Name of the loss."
@@ -104,21 +93,9 @@ class BSCAClassifier(BSCA, BatchClassifier, CountingClassifier):
         return losses.make(self.loss)
 
 
-@system
+@system(example="budget=50", score=0.99)
 class BSCARegressor(BSCA, Tube, BatchRegressor):
-    """Support vector regression, or kernel ridge, on a budget, in the dual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import BSCARegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = BSCARegressor(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.99
-    """
+    """Support vector regression, or kernel ridge, on a budget, in the dual."""
 
     loss: str = parameter(
         one_of(dual_steps.RESIDUAL),

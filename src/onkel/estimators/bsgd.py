@@ -56,34 +56,11 @@ class BudgetedSGD(
         return self._hard_budget()
 
 
-@system
+@system(example="budget=50", score=0.98)
 class BSGDClassifier(MarginLoss, BudgetedSGD, Refitted, Monitored, LossClassifier):
-    """Stochastic gradient descent on a hard budget.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import BSGDClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BSGDClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Stochastic gradient descent on a hard budget."""
 
 
-@system
+@system(example="budget=50, alpha=0.01", score=0.9)
 class BSGDRegressor(ResidualLoss, BudgetedSGD, Refitted, Monitored, WeightedRegressor):
-    """Stochastic gradient descent on a hard budget, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import BSGDRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = BSGDRegressor(budget=50, alpha=0.01, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.9
-    """
+    """Stochastic gradient descent on a hard budget, for regression."""

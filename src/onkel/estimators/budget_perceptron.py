@@ -22,22 +22,11 @@ from onkel.problem import losses
 from onkel.problem.losses import Loss
 
 
-@system
+@system(example="budget=50", score=0.98)
 class BudgetPerceptronClassifier(
     Mistakes, Budgeted, AnyKernel, Passes, RecipeEstimator, OnlineClassifier
 ):
-    """Perceptron that drops the centre it needs least.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import BudgetPerceptronClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = BudgetPerceptronClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Perceptron that drops the centre it needs least."""
 
     margin: float = parameter(
         NOT_NEGATIVE,

@@ -63,34 +63,11 @@ class DualSGD(Budgeted, Pegasos, Averaged, Passes, Featured):
         return spill.make(self.budget, self.merge_size)
 
 
-@system
+@system(example="gamma=2.0", score=1.0)
 class DualSGDClassifier(MarginLoss, DualSGD, LossClassifier):
-    """Stochastic gradient descent on a budget, whose overflow moves to random features.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import DualSGDClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = DualSGDClassifier(gamma=2.0, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    1.0
-    """
+    """Gradient descent on a budget, whose overflow moves to random features."""
 
 
-@system
+@system(example="alpha=0.01", score=0.99)
 class DualSGDRegressor(ResidualLoss, DualSGD, WeightedRegressor):
-    """Stochastic gradient descent on a budget and random features, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import DualSGDRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = DualSGDRegressor(alpha=0.01, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.99
-    """
+    """Stochastic gradient descent on a budget and random features, for regression."""

@@ -36,34 +36,11 @@ class Forgetron(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return forget.make(self.budget, unsigned=is_regressor(self))
 
 
-@system
+@system(example="budget=50", score=0.98)
 class ForgetronClassifier(Mistakes, Forgetron, OnlineClassifier):
-    """Perceptron that shrinks its coefficients and forgets the oldest centre.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import ForgetronClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = ForgetronClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Perceptron that shrinks its coefficients and forgets the oldest centre."""
 
 
-@system
+@system(example="budget=50", score=0.92)
 class ForgetronRegressor(FixedSteps, Forgetron, OnlineRegressor):
-    """Fixed steps; coefficients shrink and the oldest centre leaves.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import ForgetronRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = ForgetronRegressor(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.92
-    """
+    """Fixed steps; coefficients shrink and the oldest centre leaves."""

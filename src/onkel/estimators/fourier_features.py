@@ -20,7 +20,7 @@ from onkel.features.fourier import Fourier
 from onkel.problem.kernels import Kernel
 
 
-@system
+@system()
 class FourierFeatures(
     FourierMap,
     Seeded,

@@ -68,7 +68,7 @@ def _is_rare(is_second: np.ndarray, weight: np.ndarray | None) -> bool:
     return 0.0 < min(share, 1.0 - share) < RARE
 
 
-@system
+@system()
 class KernelClassifier(StreamingMachine, LossClassifier):
     """Kernel machine on a budget that finds its parameters itself.
 
@@ -224,7 +224,7 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         return scores
 
 
-@system
+@system()
 class KernelRegressor(StreamingMachine, Tube, WeightedRegressor):
     """Kernel machine on a budget for numbers, which finds its parameters itself.
 

@@ -110,34 +110,11 @@ class NBSGD(BudgetedSGD):
             self.maintenance_rate, self.maintenance_fraction = like.budget.rate, None
 
 
-@system
+@system(example="budget=50", score=0.98)
 class NBSGDClassifier(MarginLoss, NBSGD, LossClassifier):
-    """Stochastic gradient descent on a budget that grows by itself.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import NBSGDClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = NBSGDClassifier(budget=50, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Stochastic gradient descent on a budget that grows by itself."""
 
 
-@system
+@system(example="budget=50, alpha=0.01", score=0.9)
 class NBSGDRegressor(ResidualLoss, NBSGD, WeightedRegressor):
-    """Stochastic gradient descent on a growing budget, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import NBSGDRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = NBSGDRegressor(budget=50, alpha=0.01, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.9
-    """
+    """Stochastic gradient descent on a growing budget, for regression."""

@@ -107,34 +107,11 @@ class NOGD(Budgeted, Steps, Averaged, AnyKernel, Passes, RecipeEstimator):
             )
 
 
-@system
+@system(example="budget=20, rank=20", score=0.98)
 class NOGDClassifier(MarginLoss, NOGD, LossClassifier):
-    """Online gradient descent on Nystrom features of the first support vectors.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import NOGDClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = NOGDClassifier(budget=20, rank=20, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Online gradient descent on Nystrom features of the first support vectors."""
 
 
-@system
+@system(example="budget=20, rank=10", score=0.99)
 class NOGDRegressor(ResidualLoss, NOGD, WeightedRegressor):
-    """Online gradient descent on Nystrom features, for regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import NOGDRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = NOGDRegressor(budget=20, rank=10, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    0.99
-    """
+    """Online gradient descent on Nystrom features, for regression."""

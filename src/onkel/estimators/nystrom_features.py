@@ -21,7 +21,7 @@ from onkel.features.nystrom import SMALLEST_SHARE, Nystrom
 from onkel.problem.kernels import Kernel
 
 
-@system
+@system()
 class NystromFeatures(
     Landmarks,
     Seeded,

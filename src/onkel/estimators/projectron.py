@@ -70,20 +70,9 @@ class Projectron(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return ProjectIfClose(limit, float(self.projection_threshold), False)
 
 
-@system
+@system(example="", score=0.98)
 class ProjectronClassifier(Mistakes, Projectron, OnlineClassifier):
-    """Perceptron that stores only rows which its centres do not represent.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from onkel import ProjectronClassifier
-    >>> X, y = make_moons(400, noise=0.1, random_state=0)
-    >>> model = ProjectronClassifier(random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> float(model.score(X[300:], y[300:]))
-    0.98
-    """
+    """Perceptron that stores only rows which its centres do not represent."""
 
     aggressive: bool = parameter(
         BOOLEAN,
@@ -99,18 +88,6 @@ class ProjectronClassifier(Mistakes, Projectron, OnlineClassifier):
         return super()._budget(n_rows)._replace(aggressive=self.aggressive)
 
 
-@system
+@system(example="eta0=0.2", score=1.0)
 class ProjectronRegressor(FixedSteps, Projectron, OnlineRegressor):
-    """Fixed steps towards targets; rows that the centres represent are not stored.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onkel import ProjectronRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(400, 1))
-    >>> y = np.sin(X[:, 0])
-    >>> model = ProjectronRegressor(eta0=0.2, random_state=0)
-    >>> model = model.fit(X[:300], y[:300])
-    >>> round(float(model.score(X[300:], y[300:])), 2)
-    1.0
-    """
+    """Fixed steps towards targets; rows that the centres represent are not stored."""
