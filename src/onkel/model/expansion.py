@@ -172,8 +172,9 @@ def row(model: Model, block: Block, j: int, out: Any) -> None:
     """
     known = out[: model.counters[0].count]
     copy_point(model.points, j, block.other)
-    norm, norms = model.norms[j], model.norms
-    values_of_centers(block.similarity, model.points, block.other, norm, norms, known)
+    values_of_centers(
+        block.similarity, model.points, block.other, model.norms[j], model.norms, known
+    )
     known[j] = model.diag[j]
 
 
@@ -249,8 +250,15 @@ def _occupy(model: Model, block: Block, t: int, j: int, update: Update) -> None:
     model.diag[j] = kxx
     model.birth[j] = counters.t
     model.label[j] = update.up
-    known = block.kernel[t, : counters.count]
-    center_cache.enter(model.cache, model.coef, j, update, known, block.raw, kxx)
+    center_cache.enter(
+        model.cache,
+        model.coef,
+        j,
+        update,
+        block.kernel[t, : counters.count],
+        block.raw,
+        kxx,
+    )
     averages.note_entry(model.average, model.coef, j)
     block.kernel[t, j] = kxx
 
@@ -283,8 +291,16 @@ def fill_later_rows(model: Model, block: Block, t: int) -> None:
     later = block.later[: len(block.kernel) - first]
     if len(later) == 0:
         return
-    norm, norms = model.norms[j], block.norms[first:]
-    values_with(block.similarity, block.rows, first, block.point, norm, norms, later)
+    norm = model.norms[j]
+    values_with(
+        block.similarity,
+        block.rows,
+        first,
+        block.point,
+        norm,
+        block.norms[first:],
+        later,
+    )
     for s in range(len(later)):
         block.kernel[first + s, j] = later[s]
 
