@@ -68,7 +68,7 @@ def audit(name: str, dtype: Any) -> np.ndarray:
         losses.make("hinge"),
         rates.pegasos(1.0 / (task.C * len(task.y))),
         steps.gradient(),
-        ball=False,
+        ball=0.0,
     )
     rng = np.random.default_rng(0)
     budget = Bernoulli(500, np.inf, UNLIMITED, log)

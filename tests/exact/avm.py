@@ -8,6 +8,7 @@ point instead. With the slope g at x_t and w_t, t the row count from 1:
     Z = 0   z_t = x_t, an ordinary center, which never serves as a core
     Z = 1   z_t = the core that covers x_t; if there is none, x_t becomes one;
             if there are max_core of them, z_t = the nearest, and x_t is absorbed
+            (when_full = drop: the update is lost)
 
 then, with ball=True and only if g_t != 0, projection on the ball (ball.py). Z = 1 has
 the probability max(0, 1 - approx_beta / t^approx_rho): one u = rng.random() is drawn
@@ -50,6 +51,7 @@ def run(
     approx_beta: float = 0.0,
     approx_rho: float = 1.0,
     max_core: int | None = None,
+    when_full: str = "absorb",
     lazy_core: bool = True,
     paper_box: bool = False,
     rng: np.random.Generator,
@@ -62,7 +64,7 @@ def run(
     loss: str = "hinge",
     alpha: float = 1e-2,
     t0: float = 0.0,
-    ball: bool = False,
+    ball: bool | str = False,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
     average: Average | None = None,
@@ -96,20 +98,21 @@ def run(
                     model.append(x, np.zeros(model.outputs))
                     far, hit = np.append(far, 0.0), np.append(hit, True)
                 if learns:
-                    if not hit.any():
-                        n_absorbed += 1
-                        hit[:] = True
+                    covered = hit.any()
+                    n_absorbed += not covered
+                    hit = hit if covered else np.ones_like(hit)
                     # argmin takes the first, so the oldest, on ties
                     nearest = int(np.argmin(np.where(hit, far, np.inf)))
-                    z = cores[nearest]
-                    model.coef[z] = model.coef[z] + row
-                    assigned.append(math.sqrt(far[nearest]))
+                    if covered or when_full == "absorb":
+                        z = cores[nearest]
+                        model.coef[z] = model.coef[z] + row
+                        assigned.append(math.sqrt(far[nearest]))
             elif learns:
                 model.append(x, row)
         if learns:
             trace.n_updates += 1
             if ball:
-                project(model, radius(loss, alpha, ymax))
+                project(model, radius(loss, alpha, ymax, ball))
         trace.sizes.append(len(model))
     return trace.result(
         model,

@@ -3,6 +3,7 @@
 w <- w min(1, R / ||w||), ||w||^2 the sum over outputs of a^T K a, with k(x, x) <= 1 and
 
     squared_error                          R = ymax / (2 sqrt(alpha))
+                                           as_printed: ymax / sqrt(alpha)
     hinge, smooth_hinge, squared_hinge     R = 1 / sqrt(alpha)
     log_loss                               R = sqrt(2 ln 2 / alpha)
     absolute_error, epsilon_insensitive    R = sqrt(2 ymax / alpha)
@@ -15,10 +16,10 @@ import math
 from tests.exact.expansion import Expansion
 
 
-def radius(loss: str, alpha: float, ymax: float) -> float:
+def radius(loss: str, alpha: float, ymax: float, ball: bool | str = True) -> float:
     """Return R."""
     if loss == "squared_error":
-        return ymax / (2 * math.sqrt(alpha))
+        return ymax / ((1 if ball == "as_printed" else 2) * math.sqrt(alpha))
     if loss in ("hinge", "smooth_hinge", "squared_hinge"):
         return 1 / math.sqrt(alpha)
     if loss == "log_loss":

@@ -14,6 +14,7 @@ one too, is clipped to norm max_coef eta0.
     uniform    p_i = 1 / budget
     weighted   p_i = max(0, 1 - s u_i), u_i = |a_i| sqrt(k(c_i, c_i)), s so that they
                sum to 1. Two or more u_i = 0: one of these at random, others p = 0.
+    as_printed p_i = 1 - (B - 1) u_i / sum(u), negative ones 0, divided by their sum
 
 One u = rng.random() is drawn per replacement. |a_i| is the norm of the row.
 """
@@ -84,7 +85,7 @@ def choose_victim(model: Expansion, sampling: str, u: float) -> tuple[int, np.nd
     size = len(model)
     if sampling == "uniform":
         return int(u * size), np.full(size, 1 / (1 - 1 / size))
-    if sampling != "weighted":
+    if sampling not in ("weighted", "as_printed"):
         raise ValueError(f"unknown sampling {sampling!r}")
     lengths = np.array(
         [
@@ -92,6 +93,9 @@ def choose_victim(model: Expansion, sampling: str, u: float) -> tuple[int, np.nd
             for c, a in zip(model.centers, model.coef, strict=True)
         ]
     )
+    if sampling == "as_printed":
+        p = printed(lengths)
+        return draw(p, u), 1 / np.where(p < 1, 1 - p, 1)
     zeros = np.flatnonzero(lengths == 0)
     if len(zeros) >= 2:
         return int(zeros[int(u * len(zeros))]), np.ones(size)
@@ -103,6 +107,15 @@ def choose_victim(model: Expansion, sampling: str, u: float) -> tuple[int, np.nd
         if p[i] > 0 and lengths[i] > 0:
             boosts[i] = 1 / (s * lengths[i])
     return draw(p, u), boosts
+
+
+def printed(lengths: np.ndarray) -> np.ndarray:
+    """Return eq. (16), p_i = 1 - (B - 1) u_i / sum(u), cut at 0, summing to 1."""
+    total = math.fsum(lengths)
+    if total == 0:
+        return np.full(len(lengths), 1 / len(lengths))
+    p = np.maximum(0.0, 1 - (len(lengths) - 1) * lengths / total)
+    return p / p.sum()
 
 
 def waterfill(lengths: np.ndarray) -> tuple[np.ndarray, float]:

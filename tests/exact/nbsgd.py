@@ -37,7 +37,7 @@ def run(
     loss: str = "hinge",
     alpha: float = 1e-2,
     t0: float = 0.0,
-    ball: bool = False,
+    ball: bool | str = False,
     epsilon: float = 0.1,
     smoothing: float = 0.5,
     maintenance: str = "removal",
@@ -83,6 +83,6 @@ def run(
                         jitter=jitter,
                     )
             if ball:
-                shrunk_by_ball *= project(model, radius(loss, alpha, ymax))
+                shrunk_by_ball *= project(model, radius(loss, alpha, ymax, ball))
         trace.sizes.append(len(model))
     return trace.result(model)

@@ -95,6 +95,7 @@ COVERS = {
     "box": {"coverage": "box", "coverage_radius": 1.5},
     "paper-box": {"coverage": "box", "coverage_radius": 0.9, "paper_box": True},
     "grid": {"coverage": "grid", "coverage_radius": 1.0, "approx_beta": 20.0},
+    "dropped": {**SPHERE, "max_core": 10, "when_full": "drop"},
     "full-box": {"coverage": "box", "coverage_radius": 1.0, "max_core": 10},
     "full-grid": {"coverage": "grid", "coverage_radius": 1.0, "max_core": 10},
 }
@@ -147,7 +148,7 @@ def systems() -> Iterator[Any]:
                     f"{ball}-{hard}",
                 )
         if loss in FEW and loss != "squared_error":  # BOGD needs a bounded slope
-            for sampling in ("uniform", "weighted"):
+            for sampling in ("uniform", "weighted", "as_printed"):
                 parameters = {
                     **of_loss,
                     **CONSTANT,
@@ -373,9 +374,9 @@ def test_every_kernel_equals_the_oracle(
 def test_merging_and_the_ball_equal_the_oracle() -> None:
     # The norm changes by what merging and projecting take away.
     X, y = data("regression", seed=5)
-    for kept in KEPT[:3]:
+    for kept, ball in itertools.product(KEPT[:3], (True, "as_printed")):
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": "squared_error"}
-        parameters = {**parameters, "alpha": 0.5, "ball": True}
+        parameters = {**parameters, "alpha": 0.5, "ball": ball}
         system = System("BSGD", bsgd.run, parameters)
         wanted = system.run(X, 5 * y, "regression", gamma=0.5).scores
         model = system.estimator("regression", gamma=0.5)

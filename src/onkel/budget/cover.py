@@ -39,6 +39,8 @@ from onkel.model.state import Block, Model, Update
 COUNTERS = np.dtype([("cores", np.int64), ("absorbed", np.int64)], align=True)
 # Mark of a centre that is no core, and of an unused place in the table of cells.
 NO_CORE = -1
+# In the place of a slot: nobody takes the update.
+DROPPED = -2
 
 
 class Shape(IntEnum):
@@ -71,6 +73,7 @@ class Cover(NamedTuple):
     counters: Any  # shape (1,), of COUNTERS
     mark: Any  # shape (capacity,), int32: NO_CORE, or for a core the hash of its cell
     table: Any  # shape (a power of two,): for the grid, slots of cores by hash
+    drops: bool = False  # whether updates that found no core are lost when it is full
 
 
 @resized.register
@@ -101,7 +104,13 @@ def _refuse_nonsense(budget: Cover, model: Model) -> None:
 
 
 def make(
-    shape: str, radius: float, half_width: float, beta: float, rho: float, limit: int
+    shape: str,
+    radius: float,
+    half_width: float,
+    beta: float,
+    rho: float,
+    limit: int,
+    drops: bool = False,
 ) -> Cover:
     """Make the strategy, without cores.
 
@@ -113,7 +122,9 @@ def make(
     counters = np.zeros(1, COUNTERS).view(np.recarray)
     kind = int(Shape[shape.upper()])
     mark, table = np.full(0, NO_CORE, np.int32), np.full(1, NO_CORE)
-    return Cover(kind, radius, half_width, beta, rho, limit, counters, mark, table)
+    return Cover(
+        kind, radius, half_width, beta, rho, limit, counters, mark, table, drops
+    )
 
 
 @inner
@@ -163,7 +174,7 @@ def _find(
         inside = found.squared < limit or found.squared == 0.0
         covered = budget.shape == Shape.SPHERE and inside
         if covered or full:
-            slot = found.slot
+            slot = DROPPED if budget.drops and not covered else found.slot
             budget.counters[0].absorbed += moves and not covered
     return slot
 
@@ -187,7 +198,7 @@ def _absorb(
             key = hash_of_cell(block, 2.0 * budget.half_width)
         slot = _find(budget, model, block, t, key, moves)
         if slot != NO_CORE:
-            if moves:
+            if moves and slot != DROPPED:
                 add(model, update.up, slot, update.weight)
                 if update.down >= 0:
                     add(model, update.down, slot, -update.weight)

@@ -8,6 +8,8 @@ Uniform: p_i = 1/B.
 Weighted: p_i = max(0, 1 - s u_i) with u_i = |a_i| sqrt(k_ii) and s such that the p_i
 sum to 1 (water-filling). Survivors with p_i > 0 all end with u = 1/s. The paper's
 s = (B-1)/sum(u) is what this gives when no p_i would be negative.
+AsPrinted: the paper's s. Where a p_i is negative it counts as 0, and the others are
+divided by their sum.
 """
 
 import math
@@ -32,6 +34,14 @@ class Uniform(NamedTuple):
 @strategy()
 class Weighted(NamedTuple):
     """A hard budget, small coefficients more likely to leave (BOGD++)."""
+
+    limit: int
+    cap: float
+
+
+@strategy()
+class AsPrinted(NamedTuple):
+    """As weighted, with the probabilities that the paper prints, cut at 0."""
 
     limit: int
     cap: float
@@ -154,6 +164,37 @@ def _absorb_weighted(
         # Magnitude after the draw over magnitude before it, both times sqrt(k_jj).
         after = max(u[j], 1.0 / s) if s > 0.0 else u[j] * 1.0
         after = min(after, cap * math.sqrt(model.diag[j]))
+        u[j] = after / u[j] if u[j] > 0 else 1.0
+    stretch(model, u)
+    replace(model, block, t, victim, update)
+    counters.maintenance += 1
+
+
+@absorb.register(AsPrinted)
+def _absorb_as_printed(
+    budget: AsPrinted, model: Model, block: Block, t: int, update: Update, draws: Draws
+) -> None:
+    counters = model.counters[0]
+    cap = budget.cap / counters.factor
+    update = _clipped(update, cap)
+    if counters.count < budget.limit:
+        insert(model, block, t, update)
+        return
+    u = block.scratch
+    _magnitudes(model, u)
+    total = 0.0
+    for j in range(counters.count):
+        u[j] *= math.sqrt(model.diag[j])
+        total += u[j]
+    s = (counters.count - 1) / total if total > 0.0 else 0.0
+    mass = 0.0
+    for j in range(counters.count):
+        mass += max(0.0, 1.0 - s * u[j])
+    victim = _draw(u, counters.count, s, mass * uniform(draws))
+    for j in range(counters.count):
+        stays = 1.0 - max(0.0, 1.0 - s * u[j]) / mass
+        boost = 1.0 / stays if stays > 0.0 else 1.0  # who surely leaves needs none
+        after = min(u[j] * boost, cap * math.sqrt(model.diag[j]))
         u[j] = after / u[j] if u[j] > 0 else 1.0
     stretch(model, u)
     replace(model, block, t, victim, update)

@@ -32,7 +32,7 @@ def _project_on_ball(plan: Plan, model: Model) -> None:
         )
     scale = counters.factor * base(plan.rate, counters.t)
     norm = scale * math.sqrt(max(counters.norm2, 0.0))
-    allowed = radius(plan.loss, plan.rate.alpha, counters.largest)
+    allowed = plan.ball * radius(plan.loss, plan.rate.alpha, counters.largest)
     if norm > allowed:
         rescale(model, allowed / norm)
 
@@ -78,7 +78,7 @@ def walk(
             update = Update(verdict.up, verdict.down, weight)
             absorb(budget, model, block, t, update, draws)
             fill_later_rows(model, block, t)
-            if plan.ball:
+            if plan.ball > 0.0:
                 _project_on_ball(plan, model)
             if counters.halted:
                 return t + 1

@@ -20,7 +20,9 @@ class Plan(NamedTuple):
     loss: Loss
     rate: Rate
     step: Step
-    ball: bool  # project on the ball that is known to hold the minimiser
+    # Radius of the ball to project on, over that of the smallest which is known to hold
+    # the minimiser; 0 for none.
+    ball: float
     every_row: bool = False  # whether the budget sees rows without an update, too
 
 
@@ -39,7 +41,7 @@ def slots_for(size: int, rows: int, largest: int) -> int:
     return (lines | 1) * LINE
 
 
-def cache_of(budget: Any, ball: bool) -> type:
+def cache_of(budget: Any, ball: float) -> type:
     """Say what the model keeps of its centres, as a type of `onkel.model.center_cache`.
 
     The ball needs the Gram matrix where coefficients change: the norm does by f(c_j).

@@ -21,7 +21,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from onkel._version import __version__
 from onkel.estimators._beginning import FEW
-from onkel.estimators._distances import squared_distances, variance
+from onkel.estimators._distances import (
+    lost_in_single,
+    squared_distances,
+    variance,
+)
 from onkel.estimators._entries import (
     located,
     plain_targets,
@@ -33,6 +37,9 @@ from onkel.estimators._entries import (
 from onkel.estimators._groups import MOST_JOBS
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
+
+# Share of kernel values that may be lost without a word.
+MANY_LOST = 0.05
 
 
 def checked_weights(sample_weight: Any, X: Any, streaming: bool) -> np.ndarray:
@@ -297,7 +304,16 @@ class CheckedEstimator(BaseEstimator, ABC):
     def _kernel(self, X: Any) -> Kernel:
         """Kernel of the parameters, for these rows."""
         degree, coef0 = getattr(self, "degree", 1), getattr(self, "coef0", 0.0)
-        return kernels.make(self.kernel, self._gamma(X), degree, coef0)
+        kernel = kernels.make(self.kernel, self._gamma(X), degree, coef0)
+        if X.dtype == np.float32 and lost_in_single(X, kernel) > MANY_LOST:
+            warnings.warn(
+                f"With gamma={kernel.gamma:.3g} and these features, many kernel values "
+                "of rows are 0 in single precision, though not in double: X holds "
+                "float32. Give X as float64, scale the features, for example with "
+                "StandardScaler, or choose a smaller gamma.",
+                stacklevel=levels_to_the_caller(),
+            )
+        return kernel
 
     # ---- scikit-learn's interface
 

@@ -7,8 +7,14 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import pdist
 
+from onkel.problem.kernels import Kernel, Kind
+
 # Rows whose distances are computed, and from which a stream takes its scale.
 SOME_ROWS = 1000
+# Rows that say whether kernel values are lost.
+FEW_ROWS = 100
+# exp(-x) of more is 0 in single precision.
+LARGEST_EXPONENT = 87.0
 
 
 def variance(X: Any) -> float:
@@ -24,6 +30,29 @@ def variance(X: Any) -> float:
     return float(value) if value > 1e-24 * mean**2 else 0.0
 
 
+def lost_in_single(X: Any, kernel: Kernel) -> float:
+    """Share of kernel values of some rows that only double precision tells from 0.
+
+    Examples
+    --------
+    >>> from onkel.problem import kernels
+    >>> X = np.array([[0.0], [1.0], [10.0]], np.float32)
+    >>> lost_in_single(X, kernels.make("rbf", 1.0, 1, 0.0))
+    0.3333333333333333
+    """
+    if kernel.kind != Kind.RBF or X.shape[0] < 2:
+        return 0.0
+    exponents = kernel.gamma * squared_distances(_spread(X, FEW_ROWS))
+    return float(np.mean((exponents > LARGEST_EXPONENT) & (exponents < 700.0)))
+
+
+def _spread(X: Any, most: int) -> Any:
+    """Return at most so many of the rows, evenly spread."""
+    if X.shape[0] <= most:
+        return X
+    return X[np.linspace(0, X.shape[0] - 1, most).astype(int)]
+
+
 def squared_distances(X: Any) -> np.ndarray:
     """Squared distances of all pairs of at most SOME_ROWS rows, evenly spread.
 
@@ -32,8 +61,7 @@ def squared_distances(X: Any) -> np.ndarray:
     >>> squared_distances(np.array([[0.0], [1.0], [3.0]])).tolist()
     [1.0, 9.0, 4.0]
     """
-    if X.shape[0] > SOME_ROWS:
-        X = X[np.linspace(0, X.shape[0] - 1, SOME_ROWS).astype(int)]
+    X = _spread(X, SOME_ROWS)
     if X.shape[0] < 2:
         return np.zeros(0)
     X = X.astype(np.float64)

@@ -235,18 +235,19 @@ class Ball(Pegasos):
     """The ball that is known to hold the minimiser."""
 
     ball: str | bool = parameter(
-        AUTO,
+        one_of({"auto", "as_printed"}),
         BOOLEAN,
         default="auto",
         text="Whether to project the model on the ball that is known to hold the "
-        'minimiser. "auto": with squared_error on a budget, if alpha <= 1.',
+        'minimiser. "auto": with squared_error on a budget, if alpha <= 1. '
+        '"as_printed": likewise, with the radius that papers print, twice as large.',
     )
 
-    def _ball(self, loss: Loss) -> bool:
-        """Whether a budgeted system projects on it."""
-        if self.ball == "auto":
-            return loss.kind == losses.Kind.SQUARED_ERROR and self.alpha <= 1.0
-        return bool(self.ball)
+    def _ball(self, loss: Loss) -> float:
+        if isinstance(self.ball, bool):
+            return float(self.ball)
+        needed = loss.kind == losses.Kind.SQUARED_ERROR and self.alpha <= 1.0
+        return needed * (2.0 if self.ball == "as_printed" else 1.0)
 
 
 @group

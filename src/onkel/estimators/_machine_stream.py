@@ -193,7 +193,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             self._online_loss(),
             rates.constant(),
             steps.passive_aggressive(LONGEST_STEP),
-            ball=False,
+            ball=0.0,
         )
         recipe = Recipe(plan, ProjectAll(self._quick_size()))
         shape = Shape(outputs, X.shape[1], X.dtype)

@@ -46,9 +46,9 @@ class RecipeEstimator(LearningEstimator):
         """Which way, and how far, a row moves the model."""
         return steps.gradient()
 
-    def _ball(self, loss: Loss) -> bool:
-        """Whether to project on the ball that is known to hold the minimiser."""
-        return False
+    def _ball(self, loss: Loss) -> float:
+        """Radius of the ball to project on, over the smallest known; 0 for none."""
+        return 0.0
 
     @abstractmethod
     def _budget(self, n_rows: int | None) -> Any:

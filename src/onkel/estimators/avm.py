@@ -26,8 +26,9 @@ Deviations: only rows with an update become cores (lazy_core=False: all, as in t
 paper). Boxes around a core have half the paper's width, so that the diameter is delta
 (paper_box=True: the paper's), and of several the nearest is taken, not the first. The
 ball for squared_error has radius ymax/(2 sqrt(alpha)), half of the paper's and still
-valid. With max_core, which the authors' code has and the paper has not, the nearest
-core takes what would need a new one; their code drops it. The grid is ours.
+valid (ball="as_printed": the paper's). With max_core, which the authors' code has and
+the paper has not, the nearest core takes what would need a new one; their code drops it
+(when_full="drop"). The grid is ours.
 
 With the ball the model keeps the Gram matrix of its centres.
 """
@@ -98,6 +99,14 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
         "twice the diameter.",
     )
 
+    when_full: str = parameter(
+        one_of({"absorb", "drop"}),
+        default="absorb",
+        text="What becomes of the update of a row that no core covers when there are "
+        'max_core of them. "absorb": the nearest core takes it. "drop": it is lost, as '
+        "in the authors' code.",
+    )
+
     @property
     def n_cores_(self) -> int:
         """Centres that cover a cell; the others were kept because of approx_beta."""
@@ -105,7 +114,7 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
 
     @property
     def n_absorbed_(self) -> int:
-        """Updates that went to the nearest core because there were max_core of them."""
+        """Updates that no core covered when there were max_core; see `when_full`."""
         return int(self._fitted().budget.counters[0].absorbed)
 
     @property
@@ -173,6 +182,7 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
             float(self.approx_beta),
             float(self.approx_rho),
             UNLIMITED if self.max_core is None else self.max_core,
+            self.when_full == "drop",
         )
 
 

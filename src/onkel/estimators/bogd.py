@@ -19,12 +19,15 @@ weighted (BOGD++)   p_i = max(0, 1 - s |a_i| sqrt(k_ii)), s such that sum p_i = 
 | B | budget |
 
 Deviations: the paper's p_i = 1 - (B-1) |a_i| sqrt(k_ii) / sum can be negative; s is
-found by water-filling, which agrees where the paper's formula is a distribution. The
+found by water-filling, which agrees where the paper's formula is a distribution
+(sampling="as_printed": negative p_i are cut at 0, the others add up to 1). The
 clip is applied to each coefficient, and to the newcomer. The newcomer takes the
 victim's slot. Several classes: norms of coefficient rows.
 """
 
-from onkel.budget.sample import Uniform, Weighted
+from typing import Any
+
+from onkel.budget.sample import AsPrinted, Uniform, Weighted
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import (
     AnyKernel,
@@ -49,6 +52,12 @@ from onkel.problem import losses, rates
 from onkel.problem.losses import LIPSCHITZ
 from onkel.problem.rates import Rate
 
+SAMPLINGS: dict[str, Any] = {
+    "uniform": Uniform,
+    "weighted": Weighted,
+    "as_printed": AsPrinted,
+}
+
 
 @group
 class BOGD(
@@ -64,9 +73,10 @@ class BOGD(
     # A single centre leaves no survivor to carry its expectation.
     budget: int = parameter(FROM_TWO, default=500)
     sampling: str = parameter(
-        one_of({"uniform", "weighted"}),
+        one_of(SAMPLINGS),
         default="uniform",
-        text='"uniform" (BOGD) or "weighted" (BOGD++).',
+        text='"uniform" (BOGD), "weighted" (BOGD++), or "as_printed": BOGD++ with the '
+        "probabilities of its paper, of which negative ones count as 0.",
     )
     max_coef: float = parameter(
         POSITIVE,
@@ -74,9 +84,8 @@ class BOGD(
         text="No coefficient may exceed max_coef * eta0.",
     )
 
-    def _budget(self, n_rows: int | None) -> Uniform | Weighted:
-        kind = Uniform if self.sampling == "uniform" else Weighted
-        return kind(self.budget, float(self.max_coef * self.eta0))
+    def _budget(self, n_rows: int | None) -> Any:
+        return SAMPLINGS[self.sampling](self.budget, float(self.max_coef * self.eta0))
 
     def _rate(self) -> Rate:
         if self.alpha * self.eta0 > 0.5:

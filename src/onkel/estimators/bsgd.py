@@ -22,7 +22,8 @@ Delta_t is what maintenance takes away when more than B centres are stored:
 
 Deviations: ties, which with the hinge are complete, delete the oldest centre. For
 squared_error and alpha <= 1 the ball has radius ymax/(2 sqrt(alpha)), half of the
-paper's and still valid, ymax being the largest |y| so far. Projection takes out the
+paper's and still valid, ymax being the largest |y| so far (ball="as_printed": the
+paper's). Projection takes out the
 centre of which least is lost, argmin a_p^2 |phi_p - P phi_p|^2; victim="coefficient"
 is the paper's argmin a_p^2 k(p, p). Merging, which the paper quotes, chooses n by the
 exact loss, among centres whose coefficients point the same way (see

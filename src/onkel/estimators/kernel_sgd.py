@@ -40,8 +40,8 @@ class KernelSGD(Ball, Averaged, AnyKernel, Passes, RecipeEstimator):
     def _budget(self, n_rows: int | None) -> Grow:
         return Grow()
 
-    def _ball(self, loss: Loss) -> bool:
-        return self.ball is True
+    def _ball(self, loss: Loss) -> float:
+        return 0.0 if self.ball == "auto" else super()._ball(loss)
 
 
 @system(example="", score=0.98)
