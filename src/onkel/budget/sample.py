@@ -48,14 +48,17 @@ class AsPrinted(NamedTuple):
 
 
 @inner
-def _magnitudes(model: Model, out: Any) -> None:
+def _lengths(model: Model, out: Any) -> None:
+    """Norms of what each centre adds to the model, without the scale."""
     if model.coef.shape[0] == 1:
         for j in range(model.counters[0].count):
             out[j] = abs(model.coef[0, j])
-        return
-    squared_norms(model, out)
+    else:
+        squared_norms(model, out)
+        for j in range(model.counters[0].count):
+            out[j] = math.sqrt(out[j])
     for j in range(model.counters[0].count):
-        out[j] = math.sqrt(out[j])
+        out[j] *= math.sqrt(model.diag[j])
 
 
 @inner
@@ -155,9 +158,7 @@ def _absorb_weighted(
         insert(model, block, t, update)
         return
     u = block.scratch
-    _magnitudes(model, u)
-    for j in range(counters.count):
-        u[j] *= math.sqrt(model.diag[j])
+    _lengths(model, u)
     s = waterfill(u, counters.count)
     victim = _draw(u, counters.count, s, uniform(draws))
     for j in range(counters.count):
@@ -181,10 +182,9 @@ def _absorb_as_printed(
         insert(model, block, t, update)
         return
     u = block.scratch
-    _magnitudes(model, u)
+    _lengths(model, u)
     total = 0.0
     for j in range(counters.count):
-        u[j] *= math.sqrt(model.diag[j])
         total += u[j]
     s = (counters.count - 1) / total if total > 0.0 else 0.0
     mass = 0.0
