@@ -158,6 +158,11 @@ Written from their outcomes by
 EARLIER = "verdicts.json"  # of the page at an earlier commit, in the folder of outcomes
 
 
+def papers() -> dict[str, str]:
+    """Return the papers by the letters that their claims begin with."""
+    return dict(_table()["papers"])
+
+
 def verdicts(evidence: Evidence) -> dict[str, Finding]:
     """Return what is found of every claim, by its name."""
     return {claim.name: claim.judged(evidence) for claim in claims()}

@@ -24,6 +24,7 @@ from onkel.reproduce import (
     dualsvrg,
     nbsgd,
     page,
+    papers,
     runner,
     store,
 )
@@ -36,7 +37,8 @@ PAPERS: dict[str, Any] = {
     "avm": avm,
     "dualsvrg": dualsvrg,
 }
-CLAIMS, CHECK, PAGES = "claims", "check", "pages"
+CLAIMS, PAPERS_PAGE = "claims", "papers"
+CHECK, PAGES = "check", "pages"
 CELL_SECONDS = 60.0
 
 
@@ -69,6 +71,7 @@ def targets() -> dict[str, str]:
     return {
         **found,
         CLAIMS: "All claims of the papers, judged by what was measured.",
+        PAPERS_PAGE: "What was run of each paper, and what holds.",
         CHECK: "Stored cells, drawn at random and run again.",
         PAGES: "The papers' pages, from what was measured.",
     }
@@ -207,14 +210,16 @@ def reproduce(
     output = Path(output)
     if what == CLAIMS:
         return [claims.write(output)]
+    if what == PAPERS_PAGE:
+        return [papers.write(tables(), output)]
     if what == PAGES:
         return _pages(output)
     request = Request(output, permutations, datasets, systems, cell_seconds, jobs)
     chosen = asked(what)
     for table in chosen:
         _run(table, request, announce)
-    papers = dict.fromkeys(table.paper for table in chosen)
-    return [page.write(name, PAPERS[name].TABLES, output) for name in papers]
+    names = dict.fromkeys(table.paper for table in chosen)
+    return [page.write(name, PAPERS[name].TABLES, output) for name in names]
 
 
 def check_stored(
@@ -249,8 +254,8 @@ def check_stored(
 
 def _pages(output: Path) -> list[Path]:
     """Write the pages of all papers of which there are outcomes."""
-    papers = [name for name in PAPERS if [*output.glob(f"{name}_*.json")]]
-    return [page.write(name, PAPERS[name].TABLES, output) for name in papers]
+    names = [name for name in PAPERS if [*output.glob(f"{name}_*.json")]]
+    return [page.write(name, PAPERS[name].TABLES, output) for name in names]
 
 
 def _run(table: Table, request: Request, announce: Callable[[str], None]) -> None:

@@ -189,7 +189,8 @@ def _causes(table: Table, cells: Sequence[Cell], outcomes: dict[str, Any]) -> li
     return ["Why ours is worse:", "", *lines, ""] if lines else []
 
 
-def _counts(table: Table, content: dict[str, Any]) -> str:
+def counts(table: Table, content: dict[str, Any]) -> str:
+    """Count the verdicts on a table's cells, the commonest first."""
     found: Counter[str] = Counter()
     for cell in table.cells():
         if table.is_extra(cell):
@@ -200,7 +201,7 @@ def _counts(table: Table, content: dict[str, Any]) -> str:
 
 
 def _table_lines(table: Table, content: dict[str, Any], engine: str) -> list[str]:
-    lines = [f"Verdicts: {_counts(table, content)}.", ""]
+    lines = [f"Verdicts: {counts(table, content)}.", ""]
     by_data: dict[str, list[Cell]] = {}
     for cell in table.cells():
         by_data.setdefault(cell.data, []).append(cell)
