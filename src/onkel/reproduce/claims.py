@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onkel.measuring.markdown import markdown
-from onkel.reproduce import own_judges
+from onkel.reproduce import own_judges, theory_judges
 from onkel.reproduce.comparators import (
     UNTESTABLE,
     Finding,
@@ -77,6 +77,7 @@ JUDGES: dict[str, Judge] = {
     "time of a row by budget": own_judges.cost_of_a_row,
     "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
+    **theory_judges.JUDGES,
 }
 
 
