@@ -1,7 +1,21 @@
-"""BOGD and BOGD++ (ICML 2012): tables 2 and 3, mistakes of one pass."""
+"""BOGD and BOGD++ (ICML 2012): tables 2 and 3, mistakes of one pass; theory, times."""
 
 from typing import Any
 
+from onkel.reproduce.bogd_regret import (
+    draw_regret,
+    regret,
+    regret_rows,
+    rows_of,
+    systems,
+)
+from onkel.reproduce.bogd_times import (
+    budgets,
+    draw_times,
+    some_rows,
+    time_rows,
+    turns,
+)
 from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
@@ -46,6 +60,27 @@ def setup_of(number: PublishedNumber, name: str) -> EstimatorSetup | str:
     return EstimatorSetup(kind, fixed, grid, {"alpha": "1/n^2"}, SEARCH_ROWS)
 
 
-TABLES = tuple(
-    table("bogd", name, load=load, setup_of=setup_of) for name in ("table2", "table3")
+TABLES = (
+    *(
+        table("bogd", name, load=load, setup_of=setup_of)
+        for name in ("table2", "table3")
+    ),
+    table(
+        "bogd",
+        "theorem3",
+        load=rows_of,
+        measure=regret,
+        extra=systems,
+        draw=draw_regret,
+        rows=regret_rows,
+    ),
+    table(
+        "bogd",
+        "times",
+        load=some_rows,
+        measure=turns,
+        extra=budgets,
+        draw=draw_times,
+        rows=time_rows,
+    ),
 )

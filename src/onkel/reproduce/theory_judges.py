@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onkel.reproduce import bsca_lemma, bsca_theorem, nbsgd_theorem
+from onkel.reproduce import bogd_regret, bsca_lemma, bsca_theorem, nbsgd_theorem
 from onkel.reproduce.comparators import (
     CONTRADICTED,
     MIXED,
@@ -27,6 +27,7 @@ FIXED, KEPT_STEPPING = 0.9, 0.5  # shares of the margin violators
 EARLY, LATE = 5, 100  # epochs of BSCA on 300 rows: until, from
 UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
+TWICE = 2.0
 GOOD = 1.0  # points of test error from the best
 
 
@@ -301,6 +302,50 @@ def objectives_of_a_pass(asked: Question, evidence: Evidence) -> Finding:
     return Finding(counted(right), f"{lead}; {heads}: {'; '.join(shown)}")
 
 
+def bounded_regret(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether losses stay within a theorem's bound, constants included.
+
+    Against what `first` says. Contradicted if the mean excess of both systems is above
+    its bound somewhere, on one data set at least: a bound has no exceptions. Supported
+    if it is nowhere, else mixed.
+    """
+    shown, broken = [], []
+    for data in asked.data:
+        found = _cells(asked, evidence, data)
+        of = {k: one for k, one in found.items() if k.endswith(str(asked.first))}
+        shares = {label: bogd_regret.largest_share(one) for label, one in of.items()}
+        broken.append([share > 1 for share in shares.values()])
+        for label, share in shares.items():
+            power = bogd_regret.growth(label, of[label])
+            follows = f", regret {label[-1]}^{power}" if power != "-" else ""
+            text = f"{data}, {label}: at most {share:.2f} times the bound{follows}"
+            shown.append(text)
+    if not shown:
+        return NOT_RUN
+    verdict = MIXED
+    if any(one and all(one) for one in broken):
+        verdict = CONTRADICTED
+    elif not any(map(any, broken)):
+        verdict = SUPPORTED
+    return Finding(verdict, "; ".join(shown))
+
+
+def slightly_slower(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether BOGD++ takes longer than BOGD, but not twice as long.
+
+    By processor time of passes that take turns: slower if it is so in at least eight
+    of nine turns (p = 0.02), and the median ratio is below 2. All, none, or mixed.
+    """
+    shown, slower = [], []
+    for data in asked.data:
+        for label, outcome in _cells(asked, evidence, data).items():
+            ratios = np.array(outcome["values"])
+            enough = np.sum(ratios > 1) >= len(ratios) - 1
+            slower.append(bool(enough and np.median(ratios) < TWICE))
+            shown.append(f"{data}, {label}: {np.median(ratios):.2f} times")
+    return Finding(counted(slower), "; ".join(shown)) if shown else NOT_RUN
+
+
 JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "shares reach their limits": lemma,
     "merges as the lemma says": merging_by_lemma,
@@ -308,6 +353,8 @@ JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "stalls late": stalls,
     "promised progress": promised_progress,
     "good sooner": good_sooner,
+    "regret within its bound": bounded_regret,
+    "slightly slower": slightly_slower,
     "falls like 1/T": falls_like_inverse,
     "objectives of a pass": objectives_of_a_pass,
 }
