@@ -15,8 +15,9 @@ coordinate ascent, to a gap that is known.
 
 The first cannot hold for long where f is any good: B coefficients of at most gamma eta
 make |f_t| <= B gamma / sqrt(T), so the hinge of T rows is T - B gamma sqrt(T) at least.
-The proof takes the clipping of coefficients for a projection in the space. Rows are the same in every run; orders and
-draws differ.
+The proof takes the clipping of coefficients for a projection in the space.
+
+Rows are the same in every run; orders and draws differ.
 """
 
 from functools import cache
@@ -211,7 +212,7 @@ def regret_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
 def draw_regret(outcomes: dict[str, dict[str, Any]]) -> Picture:
     """Draw the excess as a share of its bound, against T and against B."""
     picture = Picture(figsize=(9.6, 3.6 * len(outcomes)), layout="constrained")
-    panels = picture.subplots(len(outcomes), 2, squeeze=False
+    panels = picture.subplots(len(outcomes), 2, squeeze=False)
     for row, (data, found) in zip(panels, outcomes.items(), strict=True):
         for panel, against in zip(row, (BY_LENGTH, BY_BUDGET), strict=True):
             for label, outcome in found.items():

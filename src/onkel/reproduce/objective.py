@@ -1,4 +1,4 @@
-"""The objective of kernel machines on a few rows: lambda/2 |w|^2 + mean hinge."""
+"""The objective of kernel machines on a few rows: lambda/2 |w|^2 + mean loss."""
 
 from typing import Any
 
@@ -17,12 +17,19 @@ class Objective:
         The rows; labels are -1 and 1.
     gamma, alpha
         Of the kernel and the norm.
+    loss
+        "hinge" or "log_loss".
     """
 
     def __init__(
-        self, X: np.ndarray, y: np.ndarray, gamma: float, alpha: float
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        gamma: float,
+        alpha: float,
+        loss: str = "hinge",
     ) -> None:
-        self.y, self.alpha = y, alpha
+        self.y, self.alpha, self.loss = y, alpha, loss
         self.K = rbf_kernel(X, gamma=gamma)
         self.place = {row.tobytes(): i for i, row in enumerate(X)}
 
@@ -37,11 +44,16 @@ class Objective:
     def of_coef(self, coef: np.ndarray) -> float:
         """Return the objective of coefficients, one a row."""
         scores = self.K @ coef
-        hinge = np.maximum(0.0, 1.0 - self.y * scores)
-        return float(0.5 * self.alpha * coef @ scores + hinge.mean())
+        margins = self.y * scores
+        lost = (
+            np.maximum(0.0, 1.0 - margins)
+            if self.loss == "hinge"
+            else np.logaddexp(0.0, -margins)
+        )
+        return float(0.5 * self.alpha * coef @ scores + lost.mean())
 
     def best(self, X: np.ndarray, gamma: float, epochs: int) -> np.ndarray:
-        """Return the coefficients of the minimum, by coordinate ascent in the dual."""
+        """Return the coefficients of the hinge's minimum, by ascent in the dual."""
         exact = onkel.BSCAClassifier(
             C=1.0 / (self.alpha * len(self.y)),
             gamma=gamma,

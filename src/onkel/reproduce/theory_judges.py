@@ -7,10 +7,19 @@ so does a power of T that falls faster than the claimed one.
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import spearmanr
 
-from onkel.reproduce import bogd_regret, bsca_lemma, bsca_theorem, nbsgd_theorem
+from onkel.reproduce import (
+    avm_gap,
+    avm_tradeoff,
+    bogd_regret,
+    bsca_lemma,
+    bsca_theorem,
+    nbsgd_theorem,
+)
 from onkel.reproduce.comparators import (
     CONTRADICTED,
+    LEVEL,
     MIXED,
     NOT_RUN,
     SUPPORTED,
@@ -28,6 +37,8 @@ EARLY, LATE = 5, 100  # epochs of BSCA on 300 rows: until, from
 UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
 TWICE = 2.0
+COMPROMISE = 1.1  # times the least mistakes
+PROPORTIONAL = 0.9  # power of delta_Phi
 GOOD = 1.0  # points of test error from the best
 
 
@@ -346,6 +357,102 @@ def slightly_slower(asked: Question, evidence: Evidence) -> Finding:
     return Finding(counted(slower), "; ".join(shown)) if shown else NOT_RUN
 
 
+def tradeoff_of_cells(asked: Question, evidence: Evidence) -> Finding:
+    """Judge what larger cells do, and whether the paper's are a good compromise.
+
+    Three statements: sizes fall with every larger delta; mistakes rise with it, by
+    their rank correlation at 1 %; at the paper's delta they are within a tenth of the
+    least, at twice as large they are not. All, none, or mixed.
+    """
+    (data,) = asked.data
+    found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
+    if found is None:
+        return NOT_RUN
+    means = np.array(found["by_diameter"]).mean(axis=2)
+    rates, sizes = means[:, 0], means[:, 1]
+    rank = spearmanr(found["diameters"], rates)
+    paper = avm_tradeoff.SHARES.index(1.0)
+    most = COMPROMISE * rates.min()
+    holds = [
+        bool(np.all(np.diff(sizes) < 0)),
+        bool(rank.statistic > 0 and rank.pvalue < LEVEL),
+        bool(rates[paper] <= most < rates[-1]),
+    ]
+    shown = ", ".join(
+        f"delta {found['diameters'][place]:.2g}: {rates[place]:.2f} %, "
+        f"{sizes[place]:,.0f} centres"
+        for place in (0, paper, len(rates) - 1)
+    )
+    return Finding(counted(holds), f"{data}: {shown}; rank {rank.statistic:.2f}")
+
+
+def schedule(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether more approximation weakens predictions.
+
+    By rank correlations at 1 % over all beta and rho: the more centres, which rows kept
+    are, the fewer mistakes; the larger beta / rho the more centres. All, none, or mixed.
+    """
+    (data,) = asked.data
+    found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
+    if found is None:
+        return NOT_RUN
+    means = np.array(found["surface"]).mean(axis=3).reshape(-1, 2)
+    betas, rhos = np.meshgrid(avm_tradeoff.BETAS, avm_tradeoff.RHOS, indexing="ij")
+    rates, sizes = means.T
+    weaker = spearmanr(sizes, rates)
+    larger = spearmanr((betas / rhos).ravel(), sizes)
+    holds = [
+        bool(weaker.statistic < 0 and weaker.pvalue < LEVEL),
+        bool(larger.statistic > 0 and larger.pvalue < LEVEL),
+    ]
+    return Finding(
+        counted(holds),
+        f"{data}: mistakes {rates.max():.2f} to {rates.min():.2f} %, centres "
+        f"{sizes.min():,.0f} to {sizes.max():,.0f}; rank correlation "
+        f"{weaker.statistic:.2f}",
+    )
+
+
+def always_approximating(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether mistakes with beta = 0 are within a tenth of the least of any."""
+    (data,) = asked.data
+    found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
+    if found is None:
+        return NOT_RUN
+    means = np.array(found["surface"]).mean(axis=3)
+    always, least = float(means[0, 0, 0]), float(means[..., 0].min())
+    size = means[..., 1].ravel()[means[..., 0].argmin()]
+    verdict = SUPPORTED if always <= COMPROMISE * least else CONTRADICTED
+    return Finding(
+        verdict,
+        f"{data}: {always:.2f} % with {means[0, 0, 1]:,.0f} centres, at best "
+        f"{least:.2f} % with {size:,.0f}",
+    )
+
+
+def gap_by_delta(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether what cells add is at most in proportion to delta_Phi.
+
+    Each data set and loss. It is if the gap follows a power of delta_Phi of 0.9 or
+    more, and is with the smallest cells no more than in proportion to that with the
+    largest. All, none, or mixed.
+    """
+    shown, holds = [], []
+    for data in asked.data:
+        for label, outcome in _cells(asked, evidence, data).items():
+            power = avm_gap.slope(outcome)
+            means = np.mean(outcome["curves"]["gap"], axis=0)
+            share = avm_gap.GAPS[0] / avm_gap.GAPS[-1]
+            small = bool(means[0] <= share * means[-1])
+            holds.append(small and (power is None or power.mean >= PROPORTIONAL))
+            shown.append(
+                f"{data}, {label}: {means[0]:.2g} to {means[-1]:.2g}, power "
+                + (f"{power.mean:.2f}" if power else "unknown")
+            )
+    text = f"delta_Phi from {avm_gap.GAPS[0]:g} to {avm_gap.GAPS[-1]:g}"
+    return Finding(counted(holds), f"{text}: {'; '.join(shown)}") if shown else NOT_RUN
+
+
 JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "shares reach their limits": lemma,
     "merges as the lemma says": merging_by_lemma,
@@ -353,6 +460,10 @@ JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "stalls late": stalls,
     "promised progress": promised_progress,
     "good sooner": good_sooner,
+    "trade-off of cells": tradeoff_of_cells,
+    "schedule of approximation": schedule,
+    "always approximating": always_approximating,
+    "gap by delta": gap_by_delta,
     "regret within its bound": bounded_regret,
     "slightly slower": slightly_slower,
     "falls like 1/T": falls_like_inverse,
