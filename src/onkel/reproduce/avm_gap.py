@@ -21,6 +21,7 @@ from onkel.reproduce.protocol import Cell, EstimatorSetup
 ROWS, LENGTH, LAMBDA = 2000, 8000, 1e-3
 # delta_Phi is sqrt(2) where points of a cell may be nothing alike.
 GAPS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+ROUNDING = 1e-6  # of the objective
 COLOURS = {"hinge": "#CC6677", "log_loss": "#4477AA"}
 
 
@@ -91,9 +92,6 @@ def slope(outcome: dict[str, Any]) -> Power | None:
         return None
     x = np.array(GAPS)[told].tolist()
     return power_of(x, [means[told].tolist()])
-
-
-ROUNDING = 1e-6  # of the objective
 
 
 def gap_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:

@@ -38,7 +38,6 @@ UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
 TWICE = 2.0
 COMPROMISE = 1.1  # times the least mistakes
-PROPORTIONAL = 0.9  # power of delta_Phi
 GOOD = 1.0  # points of test error from the best
 
 
@@ -390,7 +389,8 @@ def schedule(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether more approximation weakens predictions.
 
     By rank correlations at 1 % over all beta and rho: the more centres, which rows kept
-    are, the fewer mistakes; the larger beta / rho the more centres. All, none, or mixed.
+    are, the fewer mistakes; the larger beta / rho, the more centres. All, none, or
+    mixed.
     """
     (data,) = asked.data
     found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
@@ -433,23 +433,23 @@ def always_approximating(asked: Question, evidence: Evidence) -> Finding:
 def gap_by_delta(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether what cells add is at most in proportion to delta_Phi.
 
-    Each data set and loss. It is if the gap follows a power of delta_Phi of 0.9 or
-    more, and is with the smallest cells no more than in proportion to that with the
-    largest. All, none, or mixed.
+    Each data set and loss: at every delta_Phi the mean gap, less two standard errors,
+    is no more than the largest gap times delta_Phi over the largest. All, none, or
+    mixed.
     """
     shown, holds = [], []
+    deltas = np.array(avm_gap.GAPS)
     for data in asked.data:
         for label, outcome in _cells(asked, evidence, data).items():
+            runs = np.array(outcome["curves"]["gap"])
+            means = runs.mean(axis=0)
+            errors = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            line = max(0.0, float(means.max())) * deltas / deltas[-1]
+            holds.append(bool(np.all(means - 2 * errors <= line + avm_gap.ROUNDING)))
             power = avm_gap.slope(outcome)
-            means = np.mean(outcome["curves"]["gap"], axis=0)
-            share = avm_gap.GAPS[0] / avm_gap.GAPS[-1]
-            small = bool(means[0] <= share * means[-1])
-            holds.append(small and (power is None or power.mean >= PROPORTIONAL))
-            shown.append(
-                f"{data}, {label}: {means[0]:.2g} to {means[-1]:.2g}, power "
-                + (f"{power.mean:.2f}" if power else "unknown")
-            )
-    text = f"delta_Phi from {avm_gap.GAPS[0]:g} to {avm_gap.GAPS[-1]:g}"
+            follows = f", power {power.mean:.2f}" if power else ""
+            shown.append(f"{data}, {label}: {means[0]:.2g} to {means[-1]:.2g}{follows}")
+    text = f"delta_Phi from {deltas[0]:g} to {deltas[-1]:g}"
     return Finding(counted(holds), f"{text}: {'; '.join(shown)}") if shown else NOT_RUN
 
 
