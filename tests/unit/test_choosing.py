@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import onkel
 from onkel.reproduce import choosing, online_data
 from onkel.reproduce.online_data import OnlineData
 
@@ -39,7 +40,7 @@ def test_choose_takes_what_errs_least_on_held_out_rows() -> None:
     assert 0.15 < choice.error < 0.35
 
 
-def test_choose_goes_by_the_progressive_error_in_regression() -> None:
+def test_choose_goes_by_the_progressive_error_of_parts() -> None:
     task = small_task(regression=True)
     errors = {1.0: 0.3, 2.0: 0.2, 3.0: 0.4}
     choice = choosing.choose(
@@ -47,6 +48,7 @@ def test_choose_goes_by_the_progressive_error_in_regression() -> None:
         Guess,
         {"says": list(errors)},
         lambda task, model, rows: errors[model.says],
+        choosing.parts(task),
     )
     assert choice.parameters == {"says": 2.0}
     assert choice.error == pytest.approx(0.2)
@@ -72,6 +74,14 @@ def test_choose_goes_by_the_progressive_error_of_passes() -> None:
     )
     assert choice.parameters == {"says": 2.0}
     assert choice.error == pytest.approx(2.0)
+
+
+def test_choose_regresses_on_held_out_rows_where_there_are_any() -> None:
+    task = small_task(regression=True)._replace(y=np.full(400, 2.0))
+    grid = {"says": [1.0, 2.0, 3.0]}
+    splits = choosing.folds(task)
+    choice = choosing.choose(task, Guess, grid, choosing.linear_error, splits)
+    assert choice.parameters == {"says": 2.0} and choice.error == 0.0
 
 
 @pytest.mark.parametrize("split", [choosing.halves, choosing.folds])
@@ -115,7 +125,7 @@ def test_constant_errors() -> None:
 def test_tasks_are_scaled_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array([[0.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
     y = np.array([0.0, 16.0, 32.0])
-    monkeypatch.setattr(online_data, "load", lambda *_: (X, y))
+    monkeypatch.setattr(online_data, "load", lambda *_, dtype: (X.astype(dtype), y))
     late = online_data.task("nycflights")
     assert late.y.tolist() == [False, True, True]
     assert (late.X.min(axis=0) == 0).all() and (late.X.max(axis=0) == 1).all()
@@ -125,3 +135,28 @@ def test_tasks_are_scaled_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert casp.y.tolist() == [0.0, 0.5, 1.0]
     assert np.allclose(casp.X.mean(axis=0), 0.0, atol=1e-6)
     assert online_data.task("cod-rna").X.min() == -1.0
+    assert casp.X.dtype == late.X.dtype == np.float64
+    two = online_data.task("covtype-2")
+    assert two.X.max() == 1.0 and two.y.dtype == bool
+
+
+def test_the_best_constant_of_a_search() -> None:
+    task = small_task()._replace(y=np.array([0, 0, 0, 1, 1, 1, 1, 1]))
+    rows = np.arange(8)
+    splits = [choosing.Split(rows[4:], rows[:4]), choosing.Split(rows[:4], rows[4:])]
+    assert choosing.constant_on(task, splits) == pytest.approx(0.125)
+    none = np.zeros(0, dtype=int)
+    assert choosing.constant_on(task, [choosing.Split(rows, none)]) == 0.375
+
+
+def test_a_score_of_0_is_positive_where_that_class_is_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    y = np.array([-1.0, 1.0, 1.0])
+    X = np.array([[0.0], [1e3], [2e3]])
+    monkeypatch.setattr(online_data, "load", lambda *_, dtype: (X.astype(dtype), y))
+    work = online_data.positive_first("magic04")
+    assert work.y.tolist() == [True, False, False] and work.n_train == 3
+    model = onkel.RBPClassifier(gamma=1.0, budget=2)
+    model.partial_fit(work.X[:1], work.y[:1], classes=[False, True])
+    assert model.decision_function(X[1:2]) == 0.0 and not model.predict(X[1:2])

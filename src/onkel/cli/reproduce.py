@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from onkel.cli import options
 from onkel.cli.screen import NOTES, as_json, note, show_json
+from onkel.reproduce import check_stored, targets
 from onkel.reproduce import reproduce as run
-from onkel.reproduce import targets
 
 
 @click.command()
@@ -28,17 +28,34 @@ from onkel.reproduce import targets
     "none. The search for parameters comes before.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--cells",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With `check`: how many stored cells are run again.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="With `check`: which ones.",
+)
 @options.output(
     "Folder of pages, pictures and results; what is there is not run again.",
     options.FOLDER,
     Path("reproduce"),
 )
 @as_json
-def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
+def reproduce(
+    target: str | None, as_json: bool, cells: int, seed: int, **given: Any
+) -> None:
     """Repeat a table or a figure of a paper by its protocol.
 
     Without PAPER: what can be repeated. Parameters are chosen as the paper did, and
-    recorded; every number stands beside the published one, with a verdict.
+    recorded; every number stands beside the published one, with a verdict. `claims`
+    judges the papers by what was measured, `check` runs stored cells again.
     """
     if target is None:
         if as_json:
@@ -50,7 +67,11 @@ def reproduce(target: str | None, as_json: bool, **given: Any) -> None:
     output = given.pop("output")
     wanted: dict[str, Any] = {name: value or None for name, value in given.items()}
     with NOTES.status(escape(f"Reproducing {target}")) as status:
-        pages = run(target, output, announce=status.update, **wanted)
+        if target == "check":
+            drawn = {"cells": cells, "seed": seed}
+            pages = check_stored(output, announce=status.update, **drawn)[:1]
+        else:
+            pages = run(target, output, announce=status.update, **wanted)
     if as_json:
         show_json({"pages": [str(page) for page in pages]})
         return

@@ -1,5 +1,5 @@
 """Tables and figures of the papers, run again beside the published numbers."""
 
-from onkel.reproduce.command import reproduce, targets
+from onkel.reproduce.command import check_stored, reproduce, targets
 
-__all__ = ["reproduce", "targets"]
+__all__ = ["check_stored", "reproduce", "targets"]

@@ -29,6 +29,7 @@ DIAMETERS = {
     "ijcnn1": 1.0,
     "cod-rna": 1.0,
     "covtype": 3.0,
+    "covtype-2": 3.0,
     "casp": 4.0,
     "nycflights": 1.0,
     "poker-lsn": 7.0,

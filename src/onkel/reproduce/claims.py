@@ -1,11 +1,12 @@
 """The papers' claims, one by one, with what our runs say.
 
-The claims are rows of claims.toml. One that compares cells is judged from the outcomes,
-whenever the page is written; one that other measurements answer says which; the others
-say why they are not tested.
+The claims are rows of claims.toml. They are judged from the outcomes whenever the page
+is written, none by hand; those that nobody has tested say why.
 """
 
+import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -16,7 +17,9 @@ from typing import Any, NamedTuple
 from onkel.measuring.markdown import markdown
 from onkel.reproduce import own_judges, theory_judges
 from onkel.reproduce.comparators import (
-    UNTESTABLE,
+    NO_DATA,
+    NOT_TESTED,
+    VERDICTS,
     Finding,
     alike,
     better,
@@ -41,8 +44,11 @@ class Claim(NamedTuple):
         return joined([JUDGES[asked.by](asked, evidence) for asked in self.parts])
 
 
-def _is_better(asked: Question, evidence: Evidence, larger: bool = False) -> Finding:
-    return better(asked.pairs(evidence), larger, asked.digits, asked.title)
+def _is_better(
+    asked: Question, evidence: Evidence, larger: bool = False, or_equal: bool = False
+) -> Finding:
+    pairs, words = asked.pairs(evidence), (asked.digits, asked.title)
+    return better(pairs, larger, *words, or_equal, asked.mostly)
 
 
 def _is_faster(asked: Question, evidence: Evidence) -> Finding:
@@ -54,12 +60,12 @@ def _is_within(asked: Question, evidence: Evidence) -> Finding:
     return alike(asked.pairs(evidence), asked.room, asked.digits, asked.title)
 
 
-def _is_measured_apart(asked: Question, evidence: Evidence) -> Finding:
-    return Finding(asked.verdict, f"measured apart: {asked.shown}")
-
-
 def _is_untested(asked: Question, evidence: Evidence) -> Finding:
-    return Finding(UNTESTABLE, asked.shown)
+    return Finding(NOT_TESTED, asked.shown)
+
+
+def _has_no_data(asked: Question, evidence: Evidence) -> Finding:
+    return Finding(NO_DATA, asked.shown)
 
 
 JUDGES: dict[str, Judge] = {
@@ -67,8 +73,10 @@ JUDGES: dict[str, Judge] = {
     "higher": partial(_is_better, larger=True),
     "faster": _is_faster,
     "within": _is_within,
-    "measured apart": _is_measured_apart,
+    "no higher": partial(_is_better, or_equal=True),
+    "no lower": partial(_is_better, larger=True, or_equal=True),
     "untested": _is_untested,
+    "no data": _has_no_data,
     "smaller and worse by beta": own_judges.by_beta,
     "dual monotone, primal not": own_judges.monotone_dual,
     "poor when stopped": own_judges.poor_when_stopped,
@@ -77,6 +85,7 @@ JUDGES: dict[str, Judge] = {
     "time of a row by budget": own_judges.cost_of_a_row,
     "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
+    "as near to the best as published": own_judges.as_near_as_published,
     **theory_judges.JUDGES,
 }
 
@@ -105,12 +114,14 @@ def _claim(
     says: str,
     command: str = "",
     untested: str = "",
+    no_data: str = "",
     parts: tuple[dict[str, Any], ...] = ({},),
     **common: Any,
 ) -> Claim:
     """Make a claim of its row; what is common holds for all parts."""
-    if untested:
-        common = {"by": "untested", "shown": untested}
+    if untested or no_data:
+        by = "untested" if untested else "no data"
+        common, parts = {"by": by, "shown": untested or no_data}, ({},)
     if not command:
         target = common.get("target")
         command = f"onkel reproduce {target}" if target else "-"
@@ -133,16 +144,24 @@ HEADING = """\
 
 Numbered as in our notes on the papers, in our words. *supported*, *contradicted*,
 *mixed*: by our runs on the data at hand, with parameters chosen by the papers'
-protocols; *untestable here* says why. Where cells are compared, "<" and ">" are
-differences by a t-test at 1 %, "≈" is none; a claim that holds in some cells only is
-mixed. "≈" is also said of single runs, and of times that differ by less than half:
-they are of one thread on a busy machine. Tables and pictures:
-[NBSGD](reproduce/nbsgd.md), [BOGD](reproduce/bogd.md), [BSCA](reproduce/bsca.md),
-[AVM](reproduce/avm.md), [DualSVRG](reproduce/dualsvrg.md). Written from their
-outcomes by
+protocols, and by a rule, never by hand. *not tested* says why not; *no data*: nobody
+here has them. Where cells are compared, "<" and ">" are differences by a t-test at 1 %,
+"≈" is none that the test shows, "?" what cannot be told: of single runs, and of times
+below 0.05 s. A claim that something is better is supported if it is so in half of the
+cells at least and the contrary in none, contradicted the other way round, and else
+mixed. Times are of one thread on a busy machine: "≈" if they differ by less than half.
+Tables and pictures: [NBSGD](reproduce/nbsgd.md), [BOGD](reproduce/bogd.md),
+[BSCA](reproduce/bsca.md), [AVM](reproduce/avm.md), [DualSVRG](reproduce/dualsvrg.md).
+Written from their outcomes by
 
     onkel reproduce claims --output {folder}
 """
+EARLIER = "verdicts.json"  # of the page at an earlier commit, in the folder of outcomes
+
+
+def verdicts(evidence: Evidence) -> dict[str, Finding]:
+    """Return what is found of every claim, by its name."""
+    return {claim.name: claim.judged(evidence) for claim in claims()}
 
 
 def write(folder: Path) -> Path:
@@ -158,12 +177,12 @@ def write(folder: Path) -> Path:
     page
         claims.md in the folder above.
     """
-    evidence = Evidence(folder)
-    lines = [HEADING.format(folder=folder)]
+    found = verdicts(Evidence(folder))
+    lines = [HEADING.format(folder=folder), *_counts(found, folder / EARLIER)]
     heads = ("", "claim", "verdict", "what shows it", "command")
     for letter, paper in _table()["papers"].items():
         rows = (
-            [claim.name, claim.says, *claim.judged(evidence), f"`{claim.command}`"]
+            [claim.name, claim.says, *found[claim.name], f"`{claim.command}`"]
             for claim in claims()
             if claim.name.startswith(letter)
         )
@@ -171,3 +190,26 @@ def write(folder: Path) -> Path:
     path = folder.parent / "claims.md"
     path.write_text("\n".join(lines).replace("`-`", "-"))
     return path
+
+
+def _counts(found: dict[str, Finding], earlier: Path) -> list[str]:
+    """Count verdicts by paper, with those of an earlier page where they are kept."""
+    now = {name: finding.verdict for name, finding in found.items()}
+    before: dict[str, str] = {}
+    lines: list[str] = []
+    if earlier.exists():
+        kept = json.loads(earlier.read_text())
+        before = kept["verdicts"]
+        lines = [f"Verdicts, those of commit {kept['commit']} in brackets:", ""]
+    names = [*VERDICTS, *sorted(set(before.values()) - set(VERDICTS))]
+    letters = {paper: letter for letter, paper in _table()["papers"].items()}
+    rows = []
+    for paper in [*letters, "all"]:
+        letter = letters.get(paper, "")
+        own, old = (
+            Counter(v for name, v in said.items() if name.startswith(letter))
+            for said in (now, before)
+        )
+        shown = (f"{own[v]} ({old[v]})" if before else f"{own[v]}" for v in names)
+        rows.append([paper, *shown])
+    return [*lines, *markdown(("", *names), rows)]

@@ -19,6 +19,7 @@ from onkel.reproduce import (
     avm,
     bogd,
     bsca,
+    check,
     claims,
     dualsvrg,
     nbsgd,
@@ -35,7 +36,7 @@ PAPERS: dict[str, Any] = {
     "avm": avm,
     "dualsvrg": dualsvrg,
 }
-CLAIMS = "claims"
+CLAIMS, CHECK, PAGES = "claims", "check", "pages"
 CELL_SECONDS = 60.0
 
 
@@ -65,7 +66,12 @@ def targets() -> dict[str, str]:
     'Mistakes of six systems with three budgets each.'
     """
     found = {name: table.sentence for name, table in tables().items()}
-    return {**found, CLAIMS: "All claims of the papers, judged by what was measured."}
+    return {
+        **found,
+        CLAIMS: "All claims of the papers, judged by what was measured.",
+        CHECK: "Stored cells, drawn at random and run again.",
+        PAGES: "The papers' pages, from what was measured.",
+    }
 
 
 def asked(what: str) -> list[Table]:
@@ -177,7 +183,8 @@ def reproduce(
     ----------
     what
         A target such as "bogd/table3", or a paper for all of its targets; "claims"
-        writes the page of claims from what was run before.
+        writes the page of claims from what was run before, and "pages" the papers'. For
+        "check" there is `check_stored`.
     output
         Folder for pages, pictures and outcomes.
     permutations
@@ -200,11 +207,49 @@ def reproduce(
     output = Path(output)
     if what == CLAIMS:
         return [claims.write(output)]
+    if what == PAGES:
+        return _pages(output)
     request = Request(output, permutations, datasets, systems, cell_seconds, jobs)
     chosen = asked(what)
     for table in chosen:
         _run(table, request, announce)
     papers = dict.fromkeys(table.paper for table in chosen)
+    return [page.write(name, PAPERS[name].TABLES, output) for name in papers]
+
+
+def check_stored(
+    output: Path,
+    *,
+    cells: int = 20,
+    seed: int = 0,
+    announce: Callable[[str], None] = lambda text: None,
+) -> list[Path]:
+    """Run stored cells again, and say whether they are what they were.
+
+    Parameters
+    ----------
+    output
+        Folder of outcomes.
+    cells, seed
+        How many are drawn, and how.
+    announce
+        Called with a line about every cell that is run.
+
+    Returns
+    -------
+    pages
+        That of the check, and those of the papers, on which what was confirmed is no
+        longer stale.
+    """
+    output = Path(output)
+    known = tables()
+    written = check.check(known, output, cells=cells, seed=seed, announce=announce)
+    return [written, *_pages(output)]
+
+
+def _pages(output: Path) -> list[Path]:
+    """Write the pages of all papers of which there are outcomes."""
+    papers = [name for name in PAPERS if [*output.glob(f"{name}_*.json")]]
     return [page.write(name, PAPERS[name].TABLES, output) for name in papers]
 
 

@@ -9,10 +9,14 @@ from scipy.stats import ttest_ind_from_stats
 from onkel.reproduce.evidence import Pair
 
 SUPPORTED, CONTRADICTED, MIXED = "supported", "contradicted", "mixed"
-UNTESTABLE = "untestable here"
+# Nobody has run it, or runs cannot tell; nobody here has the data.
+NOT_TESTED, NO_DATA = "not tested", "no data"
+VERDICTS = (SUPPORTED, CONTRADICTED, MIXED, NOT_TESTED, NO_DATA)
 LEVEL = 0.01  # of the t-test
 # Of times: least factor, and least seconds.
 FACTOR, MEASURABLE = 1.5, 0.05
+# No difference is shown, though there was a test; nothing can be told.
+EQUAL, UNKNOWN = "≈", "?"
 
 
 class Finding(NamedTuple):
@@ -22,13 +26,16 @@ class Finding(NamedTuple):
     shown: str
 
 
-NOT_RUN = Finding(UNTESTABLE, "not run")
+NOT_RUN = Finding(NOT_TESTED, "not run")
 
 
 def joined(findings: Sequence[Finding]) -> Finding:
     """Return what the parts of a claim say together."""
-    told = {one.verdict for one in findings} - {UNTESTABLE}
-    verdict = told.pop() if len(told) == 1 else MIXED if told else UNTESTABLE
+    told = {one.verdict for one in findings} - {NOT_TESTED, NO_DATA}
+    open_ones = {one.verdict for one in findings} & {NOT_TESTED}
+    verdict = MIXED if told else NOT_TESTED if open_ones else NO_DATA
+    if len(told) == 1:
+        verdict = told.pop()
     return Finding(verdict, ". ".join(one.shown for one in findings))
 
 
@@ -37,10 +44,11 @@ def counted(holds: Sequence[bool]) -> str:
     return {len(holds): SUPPORTED, 0: CONTRADICTED}.get(sum(holds), MIXED)
 
 
-def sign_of_difference(pair: Pair, larger: bool = False) -> int:
-    """Return 1 if the first is better, -1 if worse, 0 if that cannot be told.
+def sign_of_difference(pair: Pair, larger: bool = False) -> int | None:
+    """Return 1 if the first is better, -1 if worse, 0 if no difference is shown.
 
-    By Welch's t-test at 1 %; with a single run on either side nothing can be told.
+    By Welch's t-test at 1 %; with a single run on either side nothing can be told,
+    which is None.
 
     Examples
     --------
@@ -50,7 +58,9 @@ def sign_of_difference(pair: Pair, larger: bool = False) -> int:
     1
     """
     difference = float(np.mean(pair.first) - np.mean(pair.second))
-    if min(len(pair.first), len(pair.second)) < 2 or difference == 0:
+    if min(len(pair.first), len(pair.second)) < 2:
+        return None
+    if difference == 0:
         return 0
     described = [
         number
@@ -64,11 +74,12 @@ def sign_of_difference(pair: Pair, larger: bool = False) -> int:
     return 1 if (difference > 0) == larger else -1
 
 
-def sign_of_times(pair: Pair) -> int:
-    """Return 1 if the first is faster, -1 if slower, 0 if that cannot be told.
+def sign_of_times(pair: Pair) -> int | None:
+    """Return 1 if the first is faster, -1 if slower, 0 if they are about as fast.
 
     The fastest runs count, and a factor of less than 1.5 does not: the machine is busy,
-    and cells are not run at the same time.
+    and cells are not run at the same time. Of what takes next to no time nothing can be
+    told, which is None.
 
     Examples
     --------
@@ -77,14 +88,21 @@ def sign_of_times(pair: Pair) -> int:
     >>> sign_of_times(Pair("", [1.0, 9.0], [2.0, 2.1]))
     1
     """
-    first, second = min(pair.first), min(pair.second)
-    if max(first / second, second / first) < FACTOR:
+    short, long = sorted([min(pair.first), min(pair.second)])
+    if long < MEASURABLE:
+        return None
+    if long < FACTOR * short:
         return 0
-    return 1 if first < second else -1
+    return 1 if min(pair.first) == short else -1
 
 
 def better(
-    pairs: Iterable[Pair], larger: bool = False, digits: int = 2, about: str = ""
+    pairs: Iterable[Pair],
+    larger: bool = False,
+    digits: int = 2,
+    about: str = "",
+    or_equal: bool = False,
+    mostly: bool = False,
 ) -> Finding:
     """Judge a claim that the first of each pair is better.
 
@@ -98,25 +116,24 @@ def better(
         Of the numbers shown.
     about
         What is compared.
+    or_equal
+        Whether the claim is only that the first is not worse.
+    mostly
+        Whether it is of most pairs only.
     """
     told = _with_runs(pairs)
     results = [sign_of_difference(pair, larger) for pair in told]
     means = [Pair(name, [_mean(a)], [_mean(b)]) for name, a, b in told]
-    return _tally(means, results, "<≈>" if larger else ">≈<", digits, about)
+    shown = _shown(means, results, "><"[:: -1 if larger else 1], digits)
+    return _tally(results, shown, about, or_equal, mostly)
 
 
 def faster(pairs: Iterable[Pair], digits: int = 2, about: str = "") -> Finding:
-    """Judge a claim that the first of each pair is faster; parameters as `better`.
-
-    Pairs that take next to no time are left out.
-    """
-    run = _with_runs(pairs)
-    told = [p for p in run if max(min(p.first), min(p.second)) >= MEASURABLE]
-    if run and not told:
-        return Finding(UNTESTABLE, f"less than {MEASURABLE} s")
-    best = [Pair(name, [min(a)], [min(b)]) for name, a, b in told]
+    """Judge a claim that the first of each pair is faster; parameters as `better`."""
+    told = _with_runs(pairs)
     results = [sign_of_times(pair) for pair in told]
-    return _tally(best, results, ">≈<", digits, f"seconds, {about}")
+    best = [Pair(name, [min(a)], [min(b)]) for name, a, b in told]
+    return _tally(results, _shown(best, results, "><", digits), f"seconds, {about}")
 
 
 def alike(
@@ -145,24 +162,44 @@ def _with_runs(pairs: Iterable[Pair]) -> list[Pair]:
     return [pair for pair in pairs if len(pair.first) and len(pair.second)]
 
 
-def _tally(
-    told: Sequence[Pair], results: Sequence[int], signs: str, digits: int, about: str
-) -> Finding:
-    """Sum up pairs of single numbers; `signs` of worse, equal and better."""
-    if not told:
-        return NOT_RUN
-    shown = "; ".join(
-        f"{name} {first[0]:.{digits}f} {signs[one + 1]} {second[0]:.{digits}f}"
-        for (name, first, second), one in zip(told, results, strict=True)
+def _shown(
+    pairs: Sequence[Pair], results: Sequence[int | None], signs: str, digits: int
+) -> str:
+    """Write pairs of single numbers; `signs` of worse and of better."""
+    sign_of = {-1: signs[0], 0: EQUAL, 1: signs[1], None: UNKNOWN}
+    return "; ".join(
+        f"{name} {first[0]:.{digits}f} {sign_of[one]} {second[0]:.{digits}f}"
+        for (name, first, second), one in zip(pairs, results, strict=True)
     )
-    wins, losses = results.count(1), results.count(-1)
-    verdict = MIXED if wins or losses else UNTESTABLE
-    if wins and not losses and wins >= len(told) / 2:
-        verdict = SUPPORTED
-    elif losses and not wins:
-        verdict = CONTRADICTED
+
+
+def _tally(
+    results: Sequence[int | None],
+    shown: str,
+    about: str,
+    or_equal: bool = False,
+    mostly: bool = False,
+) -> Finding:
+    """Sum up comparisons.
+
+    A claim needs half of the pairs that tell anything, and none against it; so does the
+    contrary. One of most cases needs more than half. What shows no difference at all is
+    mixed: the test was made, and neither the claim has come true nor its contrary.
+    """
+    if not results:
+        return NOT_RUN
     lead = f"{about}: " if about else ""
+    told = [one for one in results if one is not None]
+    if not told:
+        return Finding(NOT_TESTED, f"{lead}nothing can be told. {shown}")
+    wins, losses = told.count(1), told.count(-1)
+    half, verdict = len(told) / 2, MIXED
+    good = len(told) - losses if or_equal else wins
+    if good > half if mostly else not losses and good >= half:
+        verdict = SUPPORTED
+    elif losses > half if mostly else not wins and losses >= half:
+        verdict = CONTRADICTED
     tally = f"{wins} of {len(told)} better, {losses} worse. "
     if not wins + losses:
-        tally = "no difference can be told. "
+        tally = "no difference shown. "
     return Finding(verdict, f"{lead}{tally}{shown}")

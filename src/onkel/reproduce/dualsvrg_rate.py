@@ -102,6 +102,11 @@ def rate(case: Case) -> float:
     return float(first + 1 / (case.period * LAMBDA * eta * left))
 
 
+def rate_of(label: str) -> float:
+    """Return rho for a system."""
+    return rate(_case(label))
+
+
 def bounds(case: Case, m: int, start: float) -> np.ndarray:
     """Return the theorem's bounds after every period; `start` is what w = 0 has left.
 

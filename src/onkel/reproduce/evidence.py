@@ -87,7 +87,7 @@ class Question:
     digits: int = 2
     room: float = 0.0
     about: str = ""
-    verdict: str = ""
+    mostly: bool = False
     shown: str = ""
 
     def pairs(self, evidence: Evidence) -> Iterator[Pair]:
@@ -132,6 +132,8 @@ class Question:
                 found[system] = runs
         if not found:
             return "", []
+        # A single run cannot be compared with anything.
+        found = {name: runs for name, runs in found.items() if len(runs) > 1} or found
         system = min(found, key=lambda name: float(np.mean(found[name])))
         return system, found[system]
 

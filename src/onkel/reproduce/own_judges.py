@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel.reproduce import published
 from onkel.reproduce.comparators import (
     CONTRADICTED,
     MIXED,
@@ -20,6 +21,7 @@ from onkel.reproduce.summary import LATE
 POOR = 5.0  # points of test error
 RISEN = 1.02  # times the lowest objective
 STEEP = 7.0  # times as long, with five times the centres
+ALIKE = 1.25  # times the fewest cores
 
 
 def by_beta(asked: Question, evidence: Evidence) -> Finding:
@@ -71,13 +73,15 @@ def poor_when_stopped(asked: Question, evidence: Evidence) -> Finding:
 
 
 def negative_dual(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether the dual objective ends below 0 on two problems."""
-    shown, negative = [], 0
+    """Judge whether the dual objective is below 0 on two problems, and stays there."""
+    shown, begins, ends = [], 0, 0
     for data, dual in _curves(asked, evidence, "dual"):
         first, last = dual.mean(axis=0)[[0, -1]]
         shown.append(f"{data}: {first:,.0f} after one epoch, {last:,.0f} at the end")
-        negative += bool(last < 0)
-    return _listed({0: CONTRADICTED, 2: SUPPORTED}.get(negative, MIXED), shown)
+        begins += bool(first < 0)
+        ends += bool(last < 0)
+    verdict = MIXED if begins else CONTRADICTED
+    return _listed(SUPPORTED if ends == 2 else verdict, shown)
 
 
 def late_rise(asked: Question, evidence: Evidence) -> Finding:
@@ -130,15 +134,38 @@ def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
 
 
 def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
-    """Show that sizes hardly depend on the order."""
-    shown = []
+    """Judge whether sizes hardly depend on the order."""
+    shown, alike = [], []
     for data in asked.data:
         found = evidence.outcome(asked.target, data, str(asked.first))
         if found is not None:
-            sizes = found["sizes"]
-            shown.append(f"{data} {min(sizes):.0f} to {max(sizes):.0f}")
-    text = "cores over the orders: {}; no bound is exceeded in any order"
-    return _listed(SUPPORTED, shown, text, ", ")
+            least, most = min(found["sizes"]), max(found["sizes"])
+            alike.append(most < ALIKE * least)
+            shown.append(f"{data} {least:.0f} to {most:.0f}")
+    return _listed(counted(alike), shown, "cores over the orders: {}", ", ")
+
+
+def as_near_as_published(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the first are as near to the best of the second as published."""
+    paper, table = asked.target.split("/")
+    numbers = published.of(paper, table, "rmse")
+    shown, near = [], []
+    for data in asked.data:
+        sides, printed = [], []
+        for side in (asked.first, asked.second):
+            sides.append(asked.best(evidence, side, {"data": data}))
+            named = (e for e in numbers if e.dataset == data and e.algorithm in side)
+            printed.append(min(e.value for e in named if e.value is not None))
+        (name, runs), (best_name, best_runs) = sides
+        if runs and best_runs:
+            ours, best = float(np.mean(runs)), float(np.mean(best_runs))
+            near.append(ours / best <= printed[0] / printed[1])
+            shown.append(
+                f"{data}: {name} {ours:.{asked.digits}f}, {best_name} "
+                f"{best:.{asked.digits}f}, {ours / best:.2f} times as much; published "
+                f"{printed[0] / printed[1]:.2f} times"
+            )
+    return _listed(counted(near), shown)
 
 
 def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:

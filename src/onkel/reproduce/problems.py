@@ -47,12 +47,12 @@ SPLIT = ("ijcnn1", "a9a")
 
 def problem(name: str) -> Problem:
     """Load a problem; covtype is class 2 against the rest."""
-    X, y = load(name)
+    X, y = load(name, dtype=np.float64)
     target = 2.0 if name == "covtype" else 1.0
     labels = np.where(y == target, 1, -1)
     C, gamma = SETTINGS[name]
     if name in SPLIT:
-        X_test, y_test = load(name, "test")
+        X_test, y_test = load(name, "test", dtype=np.float64)
         parts = X.toarray(), labels, X_test.toarray(), np.where(y_test == target, 1, -1)
         return Problem(name, *parts, C, gamma)
     train, test, y_train, y_test = train_test_split(

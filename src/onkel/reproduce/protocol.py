@@ -7,6 +7,7 @@ the page read them.
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -63,7 +64,9 @@ class EstimatorSetup:
 class SearchProtocol(NamedTuple):
     """How a paper chooses parameters."""
 
-    kind: str  # "held-out": several splits into 80 % and 20 %; "folds"; "passes"
+    # "held-out": several splits into 80 % and 20 %; "folds"; by the progressive error
+    # "passes" over all rows, or over "parts" of 80 %
+    kind: str
     splits: int
     text: str
 
@@ -127,6 +130,16 @@ class Table:
     measure
         Runs a cell, of one of our data sets, in so many orders and seconds, in its own
         way; None for passes over a stream.
+    dtype
+        Precision of the rows.
+    lengths
+        Rows of a data set in the paper, where it misprints them.
+    beside
+        Published data set or algorithm, by a name of ours: where one of the extra
+        setups has such a name, the published number stands beside it.
+    causes
+        Why ours is worse than published, by pattern of a cell's key, as far as that was
+        tested; the first that fits counts.
     """
 
     paper: str
@@ -149,6 +162,10 @@ class Table:
     missing: Mapping[str, str] = field(default_factory=dict)
     label: Callable[[PublishedNumber], str] = lambda number: number.algorithm
     measure: Callable[[str, Cell, int, float], dict[str, Any]] | None = None
+    dtype: str = "float64"
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
@@ -162,9 +179,38 @@ class Table:
         for data in dict.fromkeys([*(one.dataset for one in numbers), *self.data]):
             found += [self._cell(one) for one in numbers if one.dataset == data]
             if data in self.data:
-                added = self.extra(self.data[data])
-                found += [Cell(data, name, "", None, added[name], "") for name in added]
+                found += [
+                    Cell(data, name, "", self._beside(data, name), setup, "")
+                    for name, setup in self.extra(self.data[data]).items()
+                ]
         return found
+
+    def _beside(self, data: str, name: str) -> PublishedNumber | None:
+        """Return the published number that an extra setup is to be compared with."""
+        if not {data, name} & set(self.beside):
+            return None
+        wanted = self.beside.get(data, data), self.beside.get(name, name)
+        numbers = published.of(self.paper, self.name, self.metric)
+        found = (one for one in numbers if (one.dataset, self.label(one)) == wanted)
+        return next(found, None)
+
+    def is_extra(self, cell: Cell) -> bool:
+        """Whether a cell is ours, and not of the paper."""
+        number = cell.published
+        own = (cell.data, cell.algorithm)
+        return number is None or own != (number.dataset, self.label(number))
+
+    def has_published_rows(self, cell: Cell, rows: int) -> bool:
+        """Whether a cell's data have as many rows as the paper's."""
+        if cell.published is None:
+            return False
+        name = cell.published.dataset
+        return rows == self.lengths.get(name, cell.published.n_train)
+
+    def cause_of(self, cell: Cell) -> str:
+        """Return why a cell is worse than published; "" if nobody says."""
+        fitting = (p for p in self.causes if fnmatchcase(cell.key, p))
+        return self.causes.get(next(fitting, ""), "")
 
     def _cell(self, number: PublishedNumber) -> Cell:
         known = (number.dataset, self.label(number), number.size, number)

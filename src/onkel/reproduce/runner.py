@@ -2,12 +2,14 @@
 
 A pass is stopped as soon as it is clear that it takes longer than a cell may, so that a
 hopeless cell costs little and says how long it would take. Orders beyond the first are
-run as long as there is time.
+run as long as there is time. Seconds are those of the processor, not of the clock on
+the wall: others work on the same machine.
 """
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,22 +20,24 @@ from onkel.reproduce.choosing import (
     LINEAR_PERMUTATIONS,
     choose,
     constant_error,
+    constant_on,
     error_of,
     folds,
     halves,
     linear_error,
+    parts,
     pass_of,
     passes,
 )
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
-from onkel.reproduce.store import Outcome, fingerprint
-from onkel.tune.grid_search import Tried
+from onkel.reproduce.store import Outcome, engine, fingerprint
 
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts
 FEW = 64  # rows that are learnt once, so that compiling is not in the time
 PERCENT = 100.0
+SPLITS = {"held-out": halves, "folds": folds, "parts": parts, "passes": passes}
 
 
 class TooLongError(Exception):
@@ -75,9 +79,9 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
     squares, spent = 0.0, 0.0
     for begin in range(0, len(y), PIECE):
         rows = slice(begin, begin + PIECE)
-        start = time.perf_counter()
+        start = time.process_time()
         scores = onkel.progressive(model, X[rows], y[rows], **classes)
-        latest = time.perf_counter() - start
+        latest = time.process_time() - start
         spent += latest
         if work.is_regression:
             squares += float(np.sum((scores - y[rows]) ** 2))
@@ -90,12 +94,19 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
     return Pass(model.n_mistakes_ / len(y), spent)
 
 
-def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Tried:
+class Choice(NamedTuple):
+    """What a search took."""
+
+    parameters: dict[str, Any]
+    error: float
+    constant: float  # error of the best constant in the same search
+
+
+def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
     """Choose the parameters of a setup by the table's protocol."""
     if not setup.grid:
-        return Tried({}, float("nan"), 0.0)
-    split = {"held-out": halves, "folds": folds, "passes": passes}[table.search.kind]
-    splits = split(work, setup.search_rows, table.search.splits)
+        return Choice({}, float("nan"), float("nan"))
+    splits = SPLITS[table.search.kind](work, setup.search_rows, table.search.splits)
     progressive_error = (
         linear_error if setup.kind == LINEAR else lambda *given: pass_of(*given)[0]
     )
@@ -103,12 +114,14 @@ def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Tried:
     def make(**parameters: Any) -> Any:
         return setup.build(work, len(splits[0].learnt), random_state=0, **parameters)
 
-    return choose(work, make, setup.grid, progressive_error, splits)
+    found = choose(work, make, setup.grid, progressive_error, splits)
+    return Choice(found.parameters, found.error, constant_on(work, splits))
 
 
 @lru_cache(maxsize=2)
-def _loaded(load: Callable[[str], OnlineData], name: str) -> OnlineData:
-    return load(name)
+def _loaded(load: Callable[[str], OnlineData], name: str, dtype: str) -> OnlineData:
+    work = load(name)
+    return work._replace(X=work.X.astype(dtype, copy=False))
 
 
 def _test_error(work: OnlineData, model: Any) -> float:
@@ -150,41 +163,75 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
     """
     setup = cell.setup
     assert setup is not None
-    if table.measure is not None:
-        name = table.data[cell.data]
-        mark = {"fingerprint": fingerprint(table, cell), "wanted": wanted}
-        return {**mark, **table.measure(name, cell, wanted, limit)}
-    work = _loaded(table.load, table.data[cell.data])
-    rows = work.n_train if table.held_out else len(work.y)
+    name = table.data[cell.data]
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
-        "rows": rows,
-        "features": work.X.shape[1],
-        "constant": constant_of(table, work),
+        "engine": engine(),
         "wanted": wanted,
     }
-    with warnings.catch_warnings():
-        # NOGD may stay in its first phase, on the few rows of the search above all.
-        warnings.filterwarnings("ignore", ".*stayed in its first phase")
-        start = time.perf_counter()
+    if table.measure is not None:
+        return {**outcome, **table.measure(name, cell, wanted, limit)}
+    work = _loaded(table.load, name, table.dtype)
+    outcome |= {
+        "rows": work.n_train if table.held_out else len(work.y),
+        "features": work.X.shape[1],
+        "constant": constant_of(table, work),
+    }
+    with _patient():
+        start = time.process_time()
         chosen = search(work, setup, table)
         outcome |= {
-            "search_seconds": round(time.perf_counter() - start, 2),
+            "search_seconds": round(time.process_time() - start, 2),
             "parameters": chosen.parameters,
             "error_of_choice": chosen.error,
-        }
-        found: dict[str, list[float]] = {
-            name: [] for name in ("values", "sizes", "seconds", "progressive")
+            "constant_of_choice": chosen.constant,
         }
         try:
-            _passes(table, work, setup, chosen.parameters, wanted, limit, found)
+            return outcome | _passes(
+                table, work, setup, chosen.parameters, wanted, limit
+            )
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
         except ValueError as failure:
             if "overflow" not in str(failure):
                 raise
             return outcome | {"why_not": "diverged: its numbers overflowed"}
-    return outcome | found
+
+
+def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float]:
+    """Run the first orders of a cell once more, with the parameters that it has.
+
+    Parameters
+    ----------
+    table, cell
+        As for `run`.
+    outcome
+        Of that cell, earlier.
+    orders
+        How many.
+
+    Returns
+    -------
+    values
+        Of the metric, to be compared with the first of the outcome's.
+    """
+    setup, name = cell.setup, table.data[cell.data]
+    assert setup is not None
+    if table.measure is not None:
+        return list(table.measure(name, cell, orders, np.inf)["values"])
+    work = _loaded(table.load, name, table.dtype)
+    with _patient():
+        found = _passes(table, work, setup, outcome["parameters"], orders, np.inf)
+    return list(found["values"])
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """Say nothing of what a search tries, and does not take."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*stayed in its first phase")
+        warnings.filterwarnings("ignore", ".*worse than a constant does")
+        yield
 
 
 def _passes(
@@ -194,16 +241,18 @@ def _passes(
     parameters: dict[str, Any],
     wanted: int,
     limit: float,
-    found: dict[str, list[float]],
-) -> None:
+) -> dict[str, list[float]]:
     """Learn in one order after the other, and note what comes of it."""
+    found: dict[str, list[float]] = {
+        name: [] for name in ("values", "sizes", "seconds", "progressive")
+    }
     rows = work.n_train if table.held_out else len(work.y)
     if setup.kind == LINEAR:
         for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
             order = np.random.default_rng(seed).permutation(rows)
             model = setup.build(work, rows, random_state=seed, **parameters)
             found["values"].append(_metric(table, linear_error(work, model, order)))
-        return
+        return found
     few = np.random.default_rng(0).permutation(rows)[:FEW]
     warm = setup.build(work, rows, random_state=0, **parameters)
     stream(work, warm, few, limit=np.inf)
@@ -220,3 +269,4 @@ def _passes(
         found["values"].append(_metric(table, error))
         found["sizes"].append(int(model.model_size_))
         found["seconds"].append(round(seconds, 3))
+    return found

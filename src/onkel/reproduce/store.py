@@ -1,21 +1,29 @@
 """Outcomes in files: one for each table, written after every cell, found again.
 
 A cell is known by what determines its numbers, not by its place: two papers that run
-the same system by the same protocol on the same data share an outcome.
+the same system by the same protocol on the same data share an outcome. Beside that an
+outcome says which engine measured it: code changes far more often than numbers do, so
+that one of another engine is stale, not void, until `check` has confirmed it.
 """
 
 import hashlib
 import json
 from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from onkel.compiled.compile_cache import STAMP
 from onkel.measuring.records import RecordFile
 from onkel.reproduce.protocol import Cell, Table
 
 Outcome = dict[str, Any]
 # By data set and algorithm.
 Results = dict[tuple[str, str], Outcome]
+# Beside the compiled code, what rows are loaded and parameters chosen by.
+SOURCES = ("choosing.py", "online_data.py", "problems.py")
+OTHER_PROTOCOL, OTHER_ENGINE = "protocol", "engine"
 
 
 def file_of(target: str, folder: Path) -> RecordFile:
@@ -39,11 +47,39 @@ def fingerprint(table: Table, cell: Cell) -> str:
         table.data[cell.data],
         f"{module}.{table.load.__qualname__}",
         table.held_out,
+        table.dtype,
         [table.search.kind, table.search.splits],
         asdict(cell.setup),
     ]
+    if table.measure is not None:
+        described += [measured_by(table.measure), cell.algorithm]
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def measured_by(measure: Any) -> list[str]:
+    """Return the name of a function that measures, and what it is told by name."""
+    told = getattr(measure, "keywords", {})
+    function = getattr(measure, "func", measure)
+    named = [getattr(value, "__qualname__", value) for value in told.values()]
+    return [function.__qualname__, *map(str, named)]
+
+
+@cache
+def engine() -> str:
+    """Return a digest of the code that measures: compiled code, loaders and search."""
+    digest = hashlib.sha256(STAMP.encode())
+    for name in SOURCES:
+        digest.update(files("onkel.reproduce").joinpath(name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def staleness(table: Table, cell: Cell, outcome: Outcome, today: str) -> str:
+    """Return what has changed since a cell was run: its protocol, the engine, or ""."""
+    if cell.setup is None or outcome.get("fingerprint") != fingerprint(table, cell):
+        return OTHER_PROTOCOL
+    engines = outcome.get("engine"), outcome.get("confirmed")
+    return "" if today in engines else OTHER_ENGINE
 
 
 def everything(folder: Path) -> dict[str, Outcome]:

@@ -13,6 +13,7 @@ class Measured(NamedTuple):
 
     mean: float
     std: float
+    runs: int = 1
 
     def shown(self, digits: int, is_single: bool = False) -> str:
         """Return both with so many decimals, the mean alone of a single order."""
@@ -31,7 +32,7 @@ def measured(values: Sequence[float]) -> Measured:
     """
     numbers = np.array(values, dtype=float)
     std = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
-    return Measured(float(numbers.mean()), std)
+    return Measured(float(numbers.mean()), std, len(numbers))
 
 
 def unrest(curves: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ so does a power of T that falls faster than the claimed one.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import linregress, spearmanr
 
 from onkel.reproduce import (
     avm_gap,
@@ -15,6 +15,9 @@ from onkel.reproduce import (
     bogd_regret,
     bsca_lemma,
     bsca_theorem,
+    dualsvrg_convergence,
+    dualsvrg_rate,
+    dualsvrg_sweeps,
     nbsgd_theorem,
 )
 from onkel.reproduce.comparators import (
@@ -37,6 +40,7 @@ EARLY, LATE = 5, 100  # epochs of BSCA on 300 rows: until, from
 UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
 TWICE = 2.0
+HARDLY, STRAIGHT = 1.0, 0.9  # points; share of the variance
 COMPROMISE = 1.1  # times the least mistakes
 GOOD = 1.0  # points of test error from the best
 
@@ -453,6 +457,145 @@ def gap_by_delta(asked: Question, evidence: Evidence) -> Finding:
     return Finding(counted(holds), f"{text}: {'; '.join(shown)}") if shown else NOT_RUN
 
 
+def steadier_and_lower(asked: Question, evidence: Evidence) -> Finding:
+    """Judge DualSVRG-H-B, with the paper's step, beside DualSGD at equal parameters.
+
+    Each data set and set of parameters: the mean loss at the end is lower, by its own
+    loss and by the hinge of both (t-test at 1 %), and the curve rises less on its last
+    stretch. All, none, or mixed.
+    """
+    shown, holds = [], []
+    for data in asked.data:
+        found = _cells(asked, evidence, data)
+        for whose in (dualsvrg_convergence.OF_REDUCED, dualsvrg_convergence.OF_PLAIN):
+            names = [f"{one}, {whose}" for one in ("DualSVRG-H-B", "DualSGD")]
+            if not set(names) <= set(found):
+                continue
+            one, two = (found[name]["curves"] for name in names)
+            kinds = (dualsvrg_convergence.OWN, dualsvrg_convergence.HINGE)
+            for kind in kinds:
+                ends = [[run[-1] for run in curves[kind]] for curves in (one, two)]
+                holds.append(sign_of_difference(Pair("", *ends)) == 1)
+            rises = [
+                float(np.mean([dualsvrg_convergence.restlessness(r) for r in runs]))
+                for runs in (one[kinds[0]], two[kinds[0]])
+            ]
+            holds.append(rises[0] < rises[1])
+            hinge = [np.mean([r[-1] for r in c[kinds[1]]]) for c in (one, two)]
+            shown.append(
+                f"{data}, {whose}: hinge {hinge[0]:.3f} and {hinge[1]:.3f}, rises "
+                f"{rises[0]:.4f} and {rises[1]:.4f}"
+            )
+    text = f"{sum(holds)} of {len(holds)} as claimed; DualSVRG-H-B and DualSGD: "
+    return Finding(counted(holds), text + "; ".join(shown)) if shown else NOT_RUN
+
+
+def _swept(asked: Question, evidence: Evidence) -> list[tuple[str, Outcome]]:
+    """Return the sweeps of all data sets and systems that were run."""
+    found = [
+        (f"{data}, {system}", evidence.outcome(asked.target, data, system))
+        for data in asked.data
+        for system in asked.first
+    ]
+    return [(name, outcome) for name, outcome in found if outcome is not None]
+
+
+def _mistakes(outcome: Outcome) -> np.ndarray:
+    return np.asarray(np.mean(outcome["curves"]["mistakes"], axis=0))
+
+
+def linear_in_memory(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether more memory leaves accuracy as it is and costs linear time.
+
+    Each data set and step: mistakes differ by a point at most over all m; a straight
+    line through the times rises and explains nine tenths of their variance. All, none,
+    or mixed.
+    """
+    shown, holds = [], []
+    for name, outcome in _swept(asked, evidence):
+        mistakes, times = _mistakes(outcome), dualsvrg_sweeps.fastest(outcome)
+        line = linregress(dualsvrg_sweeps.SIZES, times)
+        holds += [
+            bool(np.ptp(mistakes) <= HARDLY),
+            bool(line.slope > 0 and line.rvalue**2 >= STRAIGHT),
+        ]
+        shown.append(
+            f"{name}: {mistakes[0]:.2f} to {mistakes[-1]:.2f} %, {times[0]:.3f} to "
+            f"{times[-1]:.3f} s (r² {line.rvalue**2:.2f})"
+        )
+    return Finding(counted(holds), "; ".join(shown)) if shown else NOT_RUN
+
+
+def faster_with_period(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether a longer period leaves accuracy as it is and saves time.
+
+    Each data set and step: mistakes differ by a point at most over all n; the longest
+    period takes less time than the shortest. All, none, or mixed.
+    """
+    shown, holds = [], []
+    for name, outcome in _swept(asked, evidence):
+        mistakes, times = _mistakes(outcome), dualsvrg_sweeps.fastest(outcome)
+        holds += [bool(np.ptp(mistakes) <= HARDLY), bool(times[-1] < times[0])]
+        shown.append(
+            f"{name}: {mistakes[0]:.2f} to {mistakes[-1]:.2f} %, {times[0]:.3f} to "
+            f"{times[-1]:.3f} s"
+        )
+    return Finding(counted(holds), "; ".join(shown)) if shown else NOT_RUN
+
+
+def larger_theta(asked: Question, evidence: Evidence) -> Finding:
+    """Judge what a larger theta does.
+
+    Each step: more rows move with every larger theta; there are more mistakes with the
+    largest than with the smallest (t-test at 1 %). All, none, or mixed.
+    """
+    shown, holds = [], []
+    for name, outcome in _swept(asked, evidence):
+        sizes = np.mean(outcome["curves"]["size"], axis=0)
+        moved = 100 * (1 - sizes / outcome["rows"])
+        runs = np.array(outcome["curves"]["mistakes"])
+        ends = Pair("", runs[:, 0].tolist(), runs[:, -1].tolist())
+        holds += [bool(np.all(np.diff(moved) > 0)), sign_of_difference(ends) == 1]
+        shown.append(
+            f"{name}: {moved[0]:.2f} to {moved[-1]:.2f} % move, mistakes "
+            f"{runs[:, 0].mean():.2f} to {runs[:, -1].mean():.2f} %"
+        )
+    return Finding(counted(holds), "; ".join(shown)) if shown else NOT_RUN
+
+
+def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
+    """Judge theorem 2 of DualSVRG where its conditions are met.
+
+    Each data set and loss. Contradicted if a mean is above its bound. Supported if all
+    are below, the first period shrinks what is left by rho at least, with the largest
+    memory, and what remains in the last third of the periods follows m^-0.9 or a faster
+    power of the memory; mixed if not.
+    """
+    shown, bounded, falls, shrinks = [], [], [], []
+    for data in asked.data:
+        for label, outcome in _cells(asked, evidence, data).items():
+            bounded.append(dualsvrg_rate.is_bounded(label, outcome))
+            rho = dualsvrg_rate.rate_of(label)
+            power = dualsvrg_rate.power_of_memory(outcome)
+            shrinks.append(power.mean <= AS_INVERSE)
+            left = dualsvrg_rate.floors(outcome).mean(axis=0)
+            fall = dualsvrg_rate.first_fall(outcome)
+            falls.append(fall <= rho)
+            shown.append(
+                f"{data}, {label}: first period {fall:.3f} (rho {rho:.2f}), then {left[0]:.2g} with m = 2, {left[-1]:.2g} with "
+                f"m = 1000, m^{power.shown()}"
+            )
+    if not shown:
+        return NOT_RUN
+    verdict = MIXED
+    if not all(bounded):
+        verdict = CONTRADICTED
+    elif all(falls) and all(shrinks):
+        verdict = SUPPORTED
+    lead = f"within the bound in {sum(bounded)} of {len(bounded)}"
+    return Finding(verdict, f"{lead}. {'; '.join(shown)}")
+
+
 JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "shares reach their limits": lemma,
     "merges as the lemma says": merging_by_lemma,
@@ -464,6 +607,11 @@ JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
     "schedule of approximation": schedule,
     "always approximating": always_approximating,
     "gap by delta": gap_by_delta,
+    "steadier and lower": steadier_and_lower,
+    "accuracy stays, time grows linearly": linear_in_memory,
+    "accuracy stays, time falls": faster_with_period,
+    "larger theta": larger_theta,
+    "geometric down to 1/m": geometric_to_memory,
     "regret within its bound": bounded_regret,
     "slightly slower": slightly_slower,
     "falls like 1/T": falls_like_inverse,

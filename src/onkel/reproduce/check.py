@@ -1,0 +1,148 @@
+"""Checks stored cells: some are drawn, run again in part, and compared.
+
+A cell's first orders are learnt anew with the parameters that are stored, so that a
+check costs a fraction of what the cell did. What comes out the same is confirmed: it is
+no longer stale, whatever has changed in the engine since.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.measuring.markdown import markdown
+from onkel.reproduce import runner, store
+from onkel.reproduce.protocol import Cell, Table
+
+NEAR = 1e-9  # of a value: more than that is another one
+SAME, OTHER = "same", "differs"
+HEADING = """\
+# Stored cells, run again
+
+{cells} of {known} stored cells, drawn with seed {seed}; {left_out} more were stored by
+an earlier protocol and cannot be compared. The first order of each was learnt again
+with the stored parameters, by engine `{engine}` on {date}. Values count as the same if
+they differ by less than 1e-9 of themselves. {same} of {cells} are the same.
+
+    onkel reproduce check --cells {cells} --seed {seed} --output {folder}
+"""
+
+
+class Checked(NamedTuple):
+    """A cell that was run again."""
+
+    target: str
+    key: str
+    engine: str  # that stored it
+    stored: list[float]  # values of the orders that were run
+    again: list[float]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all values are as they were."""
+        if len(self.stored) != len(self.again):
+            return False
+        return bool(np.allclose(self.again, self.stored, rtol=NEAR, atol=0.0))
+
+
+class Drawn(NamedTuple):
+    """A stored cell that may be checked."""
+
+    table: Table
+    cell: Cell
+    outcome: store.Outcome
+
+
+def stored(tables: Mapping[str, Table], folder: Path) -> tuple[list[Drawn], int]:
+    """Return the cells with values by today's protocol, and how many have another."""
+    found, others = [], 0
+    for table in tables.values():
+        records = store.file_of(table.target, folder).records
+        for cell in table.cells():
+            outcome = records.get(cell.key)
+            if outcome is None or "values" not in outcome or cell.setup is None:
+                continue
+            if outcome.get("fingerprint") == store.fingerprint(table, cell):
+                found.append(Drawn(table, cell, outcome))
+            else:
+                others += 1
+    return found, others
+
+
+def check(
+    tables: Mapping[str, Table],
+    folder: Path,
+    *,
+    cells: int = 20,
+    seed: int = 0,
+    orders: int = 1,
+    announce: Callable[[str], None] = lambda text: None,
+) -> Path:
+    """Run some stored cells again, and write a page of what came out.
+
+    Parameters
+    ----------
+    tables
+        By target, with the protocols.
+    folder
+        With the outcomes; the page goes there, too, and those that are the same are
+        marked as confirmed.
+    cells
+        How many, at most.
+    seed
+        Of the draw.
+    orders
+        Of each, at most.
+    announce
+        Called with a line about every cell.
+    """
+    known, left_out = stored(tables, folder)
+    order = np.random.default_rng(seed).permutation(len(known))[:cells]
+    checked = []
+    for count, drawn in enumerate((known[i] for i in order), start=1):
+        announce(f"{drawn.table.target}: {drawn.cell.key} ({count} of {len(order)})")
+        one = _again(drawn, orders)
+        checked.append(one)
+        if one.is_same:
+            confirmed = {**drawn.outcome, "confirmed": store.engine()}
+            store.file_of(drawn.table.target, folder).add(drawn.cell.key, confirmed)
+    about: dict[str, Any] = {"folder": folder, "seed": seed, "left_out": left_out}
+    return _write(checked, len(known), about)
+
+
+def _again(drawn: Drawn, orders: int) -> Checked:
+    table, cell, outcome = drawn
+    before = [float(value) for value in outcome["values"][:orders]]
+    after = runner.again(table, cell, outcome, len(before))
+    engine = outcome.get("engine", "")
+    return Checked(table.target, cell.key, engine, before, after)
+
+
+def _write(checked: list[Checked], known: int, about: dict[str, Any]) -> Path:
+    lines = [
+        HEADING.format(
+            cells=len(checked),
+            known=known,
+            engine=store.engine(),
+            date=datetime.now(UTC).strftime("%Y-%m-%d"),
+            same=sum(one.is_same for one in checked),
+            **about,
+        )
+    ]
+    rows = (
+        [
+            *(one.target, one.key, f"`{one.engine}`", _shown(one.stored)),
+            *(_shown(one.again), SAME if one.is_same else OTHER),
+        ]
+        for one in sorted(checked)
+    )
+    heads = ("target", "cell", "engine", "stored", "again", "")
+    path = Path(about["folder"]) / "check.md"
+    path.write_text("\n".join([*lines, *markdown(heads, rows)]))
+    return path
+
+
+def _shown(values: list[float]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values)
