@@ -67,7 +67,7 @@ def shares(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
     for seed in range(wanted):
         notes = _Notes(case, _exact(name).dual_variables_[0])
         model = estimator_for(case, setup, seed)
-        watch = EveryPass(notes.take, model.max_iter, limit)
+        watch = EveryPass(notes.take, model.max_iter)
         model.set_callbacks(watch).fit(case.X, case.y)
         found["updates"].append(model.history_["updates"])
         for key in NOTED:

@@ -128,7 +128,7 @@ def progress(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]
             states.append(state(known, learner.plan.dual[0], scores))
 
         model = estimator_for(case, setup, seed).set_params(monitor=False)
-        model.set_callbacks(EveryPass(note, EPOCHS, limit)).fit(case.X, case.y)
+        model.set_callbacks(EveryPass(note, EPOCHS)).fit(case.X, case.y)
         for key in KEYS:
             found[key].append([one[key] for one in states])
         found["bound"].append(_bound(known, found["promised"][-1]))

@@ -1,5 +1,6 @@
 """What is noted after every pass of a fit."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +18,12 @@ class EveryPass:
     passes
         That there will be.
     limit
-        Seconds for all of them.
+        Seconds for all of them; the first compiles, too.
     """
 
-    def __init__(self, note: Callable[[Any], None], passes: int, limit: float) -> None:
+    def __init__(
+        self, note: Callable[[Any], None], passes: int, limit: float = math.inf
+    ) -> None:
         self.note, self.passes, self.limit = note, passes, limit
         self.done, self.started = 0, time.perf_counter()
 

@@ -582,8 +582,9 @@ def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
             fall = dualsvrg_rate.first_fall(outcome)
             falls.append(fall <= rho)
             shown.append(
-                f"{data}, {label}: first period {fall:.3f} (rho {rho:.2f}), then {left[0]:.2g} with m = 2, {left[-1]:.2g} with "
-                f"m = 1000, m^{power.shown()}"
+                f"{data}, {label}: first period {fall:.3f} (rho {rho:.2f}), then "
+                f"{left[0]:.2g} with m = 2, {left[-1]:.2g} with m = 1000, "
+                f"m^{power.shown()}"
             )
     if not shown:
         return NOT_RUN
