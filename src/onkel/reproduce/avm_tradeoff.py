@@ -30,12 +30,13 @@ def _in_orders(
     work: OnlineData, setup: EstimatorSetup, seeds: int, **given: Any
 ) -> list[list[float]]:
     """Return mistakes in percent, and sizes, in several orders."""
-    rates, sizes = [], []
+    rates: list[float] = []
+    sizes: list[float] = []
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(work.y))
         model = setup.build(work, len(order), random_state=seed, **given)
         rates.append(PERCENT * pass_of(work, model, order)[0])
-        sizes.append(int(model.model_size_))
+        sizes.append(float(model.model_size_))
     return [rates, sizes]
 
 

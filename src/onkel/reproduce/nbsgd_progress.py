@@ -39,7 +39,7 @@ def first_rows(name: str) -> OnlineData:
 
 def three(name: str) -> dict[str, EstimatorSetup]:
     """Return SGD, BSGD and NBSGD, with each lambda."""
-    found = {}
+    found: dict[str, EstimatorSetup] = {}
     for power, value in LAMBDAS.items():
         common: dict[str, Any] = {
             **{"loss": "hinge", "alpha": value},

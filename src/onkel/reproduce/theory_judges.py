@@ -341,7 +341,9 @@ def bounded_regret(asked: Question, evidence: Evidence) -> Finding:
         verdict = CONTRADICTED
     elif not any(map(any, broken)):
         verdict = SUPPORTED
-    return Finding(verdict, "; ".join(shown))
+    is_broken = any(map(any, broken))
+    lead = f"{asked.first} the bound is {'broken' if is_broken else 'kept'}"
+    return Finding(verdict, f"{lead}: {'; '.join(shown)}")
 
 
 def slightly_slower(asked: Question, evidence: Evidence) -> Finding:
