@@ -119,7 +119,7 @@ TABLES = (
     _figure_of_few(
         "figure4",
         {
-            "SCA": EstimatorSetup("BSCAClassifier", {"budget": None}),
+            "SCA": EstimatorSetup("BSCAClassifier", {"budget": None, "average": None}),
             "SGD": without_budget(EPOCHS),
         },
         draw=draw_errors,

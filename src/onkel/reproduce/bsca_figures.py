@@ -22,8 +22,8 @@ def _errors(outcomes: Mapping[str, Any]) -> dict[str, np.ndarray]:
     found = {}
     for label, outcome in outcomes.items():
         found[label] = np.array(outcome["curves"]["error"])
-        if "SCA" in label:
-            last = np.array(outcome["curves"]["error_of_last"])
+        last = np.array(outcome["curves"]["error_of_last"])
+        if "SCA" in label and not np.array_equal(last, found[label]):
             found[label.replace("SCA", "SCA, last iterate")] = last
     return found
 

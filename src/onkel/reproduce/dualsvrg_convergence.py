@@ -6,8 +6,10 @@ DualSGD. Losses are those of rows before their update; each system's own, and th
 of both, which compare.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import asdict
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,13 @@ LINES = {OF_REDUCED: "-", OF_PLAIN: "--"}
 
 
 def parameters_of(work: OnlineData, setup: EstimatorSetup) -> dict[str, Any]:
-    """Return what the paper's protocol takes for a system."""
+    """Return what the paper's protocol takes for a system; searched once."""
+    return dict(_searched(work.name, json.dumps(asdict(setup), sort_keys=True)))
+
+
+@cache
+def _searched(name: str, described: str) -> dict[str, Any]:
+    work, setup = task(name), EstimatorSetup(**json.loads(described))
     return choose(
         work,
         lambda **given: setup.build(work, len(work.y), random_state=0, **given),
