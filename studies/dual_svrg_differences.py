@@ -4,8 +4,8 @@
 
 prints, for one random order each, how far a pass comes with each step, what going back
 to the mean of the models costs, FOGD with no more features than DualSVRG, and with its
-steps in the unit of public code, what other alphas, two classes, a longer stream and
-larger cells do, and errors on a test part. gamma, alpha and steps are those that
+steps in the unit of public code, what other alphas, two classes and a longer stream do,
+and errors on a test part. gamma, alpha and steps are those that
 `onkel reproduce dualsvrg/table2` chose: out of its outcomes, or chosen here in the same
 way.
 """
@@ -27,14 +27,26 @@ from onkel.reproduce.dualsvrg import (
     STEPS,
     SYSTEMS,
     estimator_for,
+    grid_of,
 )
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.store import Results, known
 from onkel.tune.grids import ALPHAS, ETAS, GAMMAS
 from studies.avm_differences import LONG, by_fifths, shuffled
-from studies.convergence import parameters_of
 
 PLAIN_MOVE, STEPPED = "DualSVRG-H-AM", "DualSVRG-H-AM" + CHOSEN
+
+
+def parameters_of(work: OnlineData, system: str, results: Results) -> dict[str, Any]:
+    """Parameters from earlier results, or chosen now."""
+    if (work.name, system) in results:
+        return dict(results[work.name, system]["parameters"])
+    return choose(
+        work,
+        lambda **given: estimator_for(work, system, **given),
+        grid_of(work, system),
+        lambda *given: pass_of(*given)[0],
+    ).parameters
 
 
 def tuned(work: OnlineData, system: str, results: Results, **changes: Any) -> Any:
@@ -160,20 +172,6 @@ def longer_stream(results: Results) -> None:
         print(f"cod-rna, {LONG:,} rows with repetitions, {system}: {rate}")
 
 
-def larger_cells(results: Results) -> None:
-    """Change theta of the coverage oracle."""
-    work = task("cod-rna")
-    for system in ("DualSVRG-H-C", "DualSVRG-H-C" + CHOSEN):
-        for theta in (0.6, 1.0, 2.0, 4.0):
-            model = tuned(work, system, results, coverage_radius=theta / 2)
-            rate = mistakes(work, model.set_params(max_core=None), shuffled(work))
-            moved = 100 * (1 - model.model_size_ / len(work.y))
-            print(
-                f"cod-rna, {system}, theta {theta:g}: {moved:.2f} % of the rows move, "
-                f"{model.model_size_:,} cores, {rate}"
-            )
-
-
 def on_a_test_part(results: Results) -> None:
     """Learn the training part of w8a in one pass, predict the test part."""
     work = task("w8a")
@@ -195,7 +193,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     for measurement in (
         how_far_a_pass_comes,
         going_back_to_the_mean,
-        larger_cells,
         on_a_test_part,
         longer_stream,
         other_alphas,

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -416,20 +417,19 @@ def test_unrest_is_the_spread_over_late_epochs() -> None:
     assert unrest(errors).tolist() == [0.0, 0.0]
 
 
-def test_curves_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_curves_of_a_problem() -> None:
     work = small_task()
     signs = np.where(work.y, 1, -1)
     task = bsca.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
-    monkeypatch.setattr(bsca, "problem", lambda name: task)
     (cell, *_) = bsca.TABLES[4].cells()
-    small = dataclasses.replace(cell.setup, fixed={"budget": 20})
-    monkeypatch.setattr(bsca, "EPOCHS", 3)
-    found = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=600.0)
+    small = dataclasses.replace(cell.setup, fixed={"budget": 20, "max_iter": 3})
+    curves = partial(bsca.curves, load=lambda name: task)
+    found = curves("a", cell._replace(setup=small), wanted=2, limit=600.0)
     assert np.shape(found["curves"]["error"]) == (2, 3)
     assert np.shape(found["curves"]["dual"]) == (2, 3)
     assert found["values"] == [errors[-1] for errors in found["curves"]["error"]]
     assert all(0 <= value < 50 for value in found["values"])
-    slow = bsca.curves("a", cell._replace(setup=small), wanted=2, limit=1e-9)
+    slow = curves("a", cell._replace(setup=small), wanted=2, limit=1e-9)
     assert "needs about" in slow["why_not"]
 
 

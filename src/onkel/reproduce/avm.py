@@ -5,10 +5,17 @@ The radius of a cell is half the diameter that the paper prints.
 
 from typing import Any
 
+from onkel.reproduce.avm_gap import draw_gaps, few_rows, gap_rows, gaps, losses
+from onkel.reproduce.avm_tradeoff import (
+    SYSTEM,
+    draw_tradeoff,
+    tradeoff,
+    tradeoff_rows,
+)
 from onkel.reproduce.bogd import UNTUNED
 from onkel.reproduce.choosing import LINEAR_ALPHAS, LINEAR_ETAS
 from onkel.reproduce.online_data import OnlineData, task
-from onkel.reproduce.protocol import LINEAR, NO_SETUP, EstimatorSetup, table
+from onkel.reproduce.protocol import LINEAR, NO_SETUP, EstimatorSetup, Table, table
 from onkel.reproduce.published import PublishedNumber
 from onkel.tune.grids import ALPHAS, CS, ETAS, GAMMAS
 
@@ -128,6 +135,25 @@ def regression_task(name: str) -> OnlineData:
     return task(name, regression=True)
 
 
+def unlimited(name: str) -> dict[str, EstimatorSetup]:
+    """Return AVM with the hinge, and as many cores as it wants."""
+    setup = cover(name, "hinge")
+    fixed = {**setup.fixed, "max_core": None}
+    return {SYSTEM: EstimatorSetup(setup.kind, fixed, setup.grid, setup.units)}
+
+
+def _figure_of_tradeoff(name: str) -> Table:
+    return table(
+        "avm",
+        name,
+        load=task,
+        measure=tradeoff,
+        extra=unlimited,
+        draw=draw_tradeoff,
+        rows=tradeoff_rows,
+    )
+
+
 TABLES = (
     table(
         "avm",
@@ -142,5 +168,16 @@ TABLES = (
         load=regression_task,
         setup_of=regressor,
         extra=lambda name: linear(regression=True),
+    ),
+    _figure_of_tradeoff("figure2"),
+    _figure_of_tradeoff("figure3"),
+    table(
+        "avm",
+        "theorem5",
+        load=few_rows,
+        measure=gaps,
+        extra=losses,
+        draw=draw_gaps,
+        rows=gap_rows,
     ),
 )

@@ -1,7 +1,21 @@
-"""BOGD and BOGD++ (ICML 2012): tables 2 and 3, mistakes of one pass."""
+"""BOGD and BOGD++ (ICML 2012): tables 2 and 3, mistakes of one pass; theory, times."""
 
 from typing import Any
 
+from onkel.reproduce.bogd_regret import (
+    draw_regret,
+    regret,
+    regret_rows,
+    rows_of,
+    systems,
+)
+from onkel.reproduce.bogd_times import (
+    budgets,
+    draw_times,
+    some_rows,
+    time_rows,
+    turns,
+)
 from onkel.reproduce.online_data import positive_first
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
@@ -51,4 +65,22 @@ def untuned(name: str) -> dict[str, EstimatorSetup]:
 TABLES = (
     table("bogd", "table2", load=positive_first, setup_of=setup_of, extra=untuned),
     table("bogd", "table3", load=positive_first, setup_of=setup_of),
+    table(
+        "bogd",
+        "theorem3",
+        load=rows_of,
+        measure=regret,
+        extra=systems,
+        draw=draw_regret,
+        rows=regret_rows,
+    ),
+    table(
+        "bogd",
+        "times",
+        load=some_rows,
+        measure=turns,
+        extra=budgets,
+        draw=draw_times,
+        rows=time_rows,
+    ),
 )

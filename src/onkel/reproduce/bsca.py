@@ -1,4 +1,4 @@
-"""BSCA: table 1, the exact machine, and figures 1, 2, 3 and 5, curves by epoch.
+"""BSCA: table 1, the exact machine, its figures, curves by epoch or time, its theory.
 
 The paper prints no number of BSCA or BSGD, only curves; ours have the spread over seeds
 and are beside the exact machine. C and gamma are the paper's, chosen for that machine.
@@ -8,117 +8,42 @@ both come from the same runs.
 
 import multiprocessing
 import time
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.svm import SVC
 
-import onkel
+from onkel.reproduce.bsca_curves import EPOCHS, curves, facts
 from onkel.reproduce.bsca_figures import (
+    MANY,
     draw_errors,
+    draw_errors_over_time,
     draw_merging,
     draw_objectives,
+    draw_objectives_over_time,
     error_rows,
     merging_rows,
     objective_rows,
+    time_rows,
 )
-from onkel.reproduce.problems import Problem, problem
+from onkel.reproduce.bsca_lemma import (
+    draw_shares,
+    share_rows,
+    shares,
+    systems,
+    without_budget,
+)
+from onkel.reproduce.bsca_theorem import (
+    budgets,
+    draw_progress,
+    progress,
+    progress_rows,
+    small,
+)
+from onkel.reproduce.problems import Problem, few, problem
 from onkel.reproduce.protocol import Cell, EstimatorSetup, Table, table
-from onkel.reproduce.runner import PERCENT, TooLongError
-
-EPOCHS = 15
-
-
-class EveryPass:
-    """A callback that tests the model after every pass, and gives up if it is slow."""
-
-    def __init__(self, case: Problem, limit: float) -> None:
-        self.case, self.limit = case, limit
-        self.errors: list[float] = []
-        self.errors_of_last: list[float] = []
-        self.started = time.perf_counter()
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing: part of scikit-learn's protocol."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing: part of scikit-learn's protocol."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing: part of scikit-learn's protocol."""
-
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any
-    ) -> None:
-        """Note the test error of the model so far."""
-        if context.task_name != "pass":
-            return
-        learner, positive = fitted_estimator._learner, self.case.y_test > 0
-        for errors, coef in (
-            (self.errors, learner.coef),
-            (self.errors_of_last, learner.last_coef),
-        ):
-            scores = learner.score(self.case.X_test, coef=coef)[:, 0]
-            errors.append(PERCENT * float(np.mean((scores > 0) != positive)))
-        spent = time.perf_counter() - self.started
-        forecast = spent * EPOCHS / len(self.errors)
-        if forecast > self.limit:
-            raise TooLongError(forecast)
-
-
-def _facts(case: Problem, is_accuracy: bool = False) -> dict[str, Any]:
-    """Return what an outcome says of its data, the better constant included."""
-    error = float(min(np.mean(case.y_test > 0), np.mean(case.y_test < 0)))
-    return {
-        "rows": len(case.y),
-        "features": case.X.shape[1],
-        "constant": PERCENT * (1 - error if is_accuracy else error),
-        "parameters": {},
-    }
-
-
-def estimator_for(case: Problem, setup: EstimatorSetup, seed: int) -> Any:
-    """Return BSCA or BSGD for a problem, with the paper's C and gamma."""
-    given: dict[str, Any] = {
-        **setup.fixed,
-        "gamma": case.gamma,
-        "max_iter": EPOCHS,
-        "random_state": seed,
-        "monitor": True,
-    }
-    if setup.kind == "BSCAClassifier":
-        return onkel.BSCAClassifier(**given, C=case.C, tol=0.0)
-    return onkel.BSGDClassifier(**given, alpha=1.0 / (case.C * len(case.y)))
-
-
-def curves(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
-    """Learn with several seeds, and note every epoch."""
-    case, setup = problem(name), cell.setup
-    assert setup is not None
-    outcome = _facts(case)
-    names = ("error", "error_of_last", "primal", "dual", "maintenance", "seconds")
-    found: dict[str, list[Any]] = {key: [] for key in names}
-    # Once, so that compiling is not in the time.
-    few = case.head(500)
-    estimator_for(case, setup, 0).set_params(max_iter=1).fit(few.X, few.y)
-    seconds: list[float] = []
-    for seed in range(wanted):
-        spent = sum(seconds)
-        if seed > 0 and spent + spent / seed > limit:
-            break
-        watch = EveryPass(case, limit)
-        try:
-            model = estimator_for(case, setup, seed).set_callbacks(watch)
-            model.fit(case.X, case.y)
-        except TooLongError as reason:
-            return outcome | {"why_not": str(reason), "needs": reason.seconds}
-        seconds.append(round(time.perf_counter() - watch.started, 2))
-        found["error"].append(watch.errors)
-        found["error_of_last"].append(watch.errors_of_last)
-        for key in names[2:]:
-            found[key].append(model.history_[key])
-    values = [errors[-1] for errors in found["error"]]
-    return outcome | {"values": values, "seconds": seconds, "curves": found}
+from onkel.reproduce.runner import PERCENT
 
 
 def _fit_svc(case: Problem, queue: Any) -> None:
@@ -133,7 +58,7 @@ def _fit_svc(case: Problem, queue: Any) -> None:
 def exact(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
     """Fit SVC in a process of its own, which is stopped at the limit."""
     case = problem(name)
-    outcome = _facts(case, is_accuracy=True)
+    outcome = facts(case, is_accuracy=True)
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=_fit_svc, args=(case, queue))
@@ -149,22 +74,37 @@ def exact(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
     return outcome | {name: [value] for name, value in queue.get().items()}
 
 
-def budgeted(*budgets: int) -> dict[str, EstimatorSetup]:
-    """Return BSCA and BSGD with these budgets."""
+NAMES = ("BSCA", "BSGD")
+
+
+def budgeted(
+    *budgets: int, names: Sequence[str] = NAMES, **fixed: Any
+) -> dict[str, EstimatorSetup]:
+    """Return BSCA and BSGD, or one of them, with these budgets."""
     return {
-        f"{name}, B = {budget}": EstimatorSetup(f"{name}Classifier", {"budget": budget})
+        f"{name}, B = {budget}": EstimatorSetup(
+            f"{name}Classifier", {"budget": budget, **fixed}
+        )
         for budget in budgets
-        for name in ("BSCA", "BSGD")
+        for name in names
     }
 
 
-def _figure(name: str, *budgets: int, **code: Any) -> Table:
-    added = budgeted(*budgets)
+def _figure(name: str, added: Mapping[str, EstimatorSetup], **code: Any) -> Table:
     return table(
         "bsca", name, load=problem, measure=curves, extra=lambda name: added, **code
     )
 
 
+def _figure_of_few(
+    name: str, added: Mapping[str, EstimatorSetup], **code: Any
+) -> Table:
+    """Return a figure of a few rows of each problem, without a budget or long."""
+    run = partial(curves, load=few)
+    return table("bsca", name, load=few, measure=run, extra=lambda name: added, **code)
+
+
+OVER_TIME = budgeted(200, 500, names=("BSCA",))
 TABLES = (
     table(
         "bsca",
@@ -173,8 +113,43 @@ TABLES = (
         setup_of=lambda number, name: EstimatorSetup("SVC"),
         measure=exact,
     ),
-    _figure("figure1", 500, draw=draw_objectives, rows=objective_rows),
-    _figure("figure2", 500, draw=draw_errors, rows=error_rows),
-    _figure("figure3", 200, 500, 1000, draw=draw_merging, rows=merging_rows),
-    _figure("figure5", 200, draw=draw_errors, rows=error_rows),
+    _figure("figure1", budgeted(500), draw=draw_objectives, rows=objective_rows),
+    _figure("figure2", budgeted(500), draw=draw_errors, rows=error_rows),
+    _figure("figure3", budgeted(200, 500, 1000), draw=draw_merging, rows=merging_rows),
+    _figure_of_few(
+        "figure4",
+        {
+            "SCA": EstimatorSetup("BSCAClassifier", {"budget": None, "average": None}),
+            "SGD": without_budget(EPOCHS),
+        },
+        draw=draw_errors,
+        rows=error_rows,
+    ),
+    _figure("figure5", budgeted(200), draw=draw_errors, rows=error_rows),
+    _figure("figure6", OVER_TIME, draw=draw_errors_over_time, rows=time_rows),
+    _figure("figure7", OVER_TIME, draw=draw_objectives_over_time, rows=objective_rows),
+    _figure_of_few(
+        "figure8",
+        budgeted(200, 500, 1000, max_iter=MANY[-1]),
+        draw=partial(draw_merging, scale="log"),
+        rows=partial(merging_rows, epochs=MANY),
+    ),
+    table(
+        "bsca",
+        "lemma2",
+        load=few,
+        measure=shares,
+        extra=systems,
+        draw=draw_shares,
+        rows=share_rows,
+    ),
+    table(
+        "bsca",
+        "theorem1",
+        load=small,
+        measure=progress,
+        extra=budgets,
+        draw=draw_progress,
+        rows=progress_rows,
+    ),
 )

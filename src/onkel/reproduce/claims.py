@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onkel.measuring.markdown import markdown
-from onkel.reproduce import own_judges
+from onkel.reproduce import own_judges, theory_judges
 from onkel.reproduce.comparators import (
     NO_DATA,
     NOT_TESTED,
@@ -86,6 +86,7 @@ JUDGES: dict[str, Judge] = {
     "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
+    **theory_judges.JUDGES,
 }
 
 

@@ -6,9 +6,22 @@ protocol, and a shorter list of alphas.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from onkel.reproduce.avm import DIAMETERS, baseline, linear
+from onkel.reproduce.dualsvrg_convergence import (
+    CHOSEN_STEP,
+    OF_PLAIN,
+    OF_REDUCED,
+    PLAIN,
+    REDUCED,
+    convergence,
+    convergence_rows,
+    draw_convergence,
+)
+from onkel.reproduce.dualsvrg_rate import draw_gaps, gap_rows, gaps, rows_of, systems
+from onkel.reproduce.dualsvrg_sweeps import draw_sweep, sweep, sweep_rows
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import LINEAR, EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
@@ -100,4 +113,70 @@ def extra(name: str) -> dict[str, EstimatorSetup]:
     return {**{system: named(name, system) for system in own}, **linear()}
 
 
-TABLES = (table("dualsvrg", "table2", load=task, setup_of=setup_of, extra=extra),)
+def both(name: str) -> dict[str, EstimatorSetup]:
+    """Return DualSVRG-H-B, as published, and DualSGD."""
+    return {REDUCED: named(name, REDUCED), PLAIN: named(name, DUAL_SGD)}
+
+
+def curves(name: str) -> dict[str, EstimatorSetup]:
+    """Return both with parameters of either, and DualSVRG with a chosen step."""
+    found = {
+        f"{system}, {whose}": setup
+        for whose in (OF_REDUCED, OF_PLAIN)
+        for system, setup in both(name).items()
+    }
+    return {**found, f"{CHOSEN_STEP}, {OF_REDUCED}": named(name, REDUCED + CHOSEN)}
+
+
+def steps(name: str, oracle: str = "B") -> dict[str, EstimatorSetup]:
+    """Return DualSVRG-H with the paper's step and with a chosen one."""
+    system = f"DualSVRG-H-{oracle}"
+    return {label: named(name, label) for label in (system, system + CHOSEN)}
+
+
+def without_limit(name: str) -> dict[str, EstimatorSetup]:
+    """Return DualSVRG-H-C with as many cores as it wants."""
+    return {
+        label: EstimatorSetup(
+            setup.kind, {**setup.fixed, "max_core": None}, setup.grid, setup.units
+        )
+        for label, setup in steps(name, "C").items()
+    }
+
+
+def _sweep(target: str, setting: str, added: Any) -> Any:
+    return table(
+        "dualsvrg",
+        target,
+        load=task,
+        measure=partial(sweep, setting=setting),
+        extra=added,
+        draw=draw_sweep,
+        rows=sweep_rows,
+    )
+
+
+TABLES = (
+    table("dualsvrg", "table2", load=task, setup_of=setup_of, extra=extra),
+    table(
+        "dualsvrg",
+        "figure2",
+        load=task,
+        measure=partial(convergence, named=both),
+        extra=curves,
+        draw=draw_convergence,
+        rows=convergence_rows,
+    ),
+    _sweep("figure3", "memory_size", steps),
+    _sweep("figure4", "snapshot_period", steps),
+    _sweep("theta", "coverage_radius", without_limit),
+    table(
+        "dualsvrg",
+        "theorem2",
+        load=rows_of,
+        measure=gaps,
+        extra=systems,
+        draw=draw_gaps,
+        rows=gap_rows,
+    ),
+)

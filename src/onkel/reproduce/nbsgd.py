@@ -12,6 +12,20 @@ from sklearn.preprocessing import scale
 
 from onkel.data.catalogue import load
 from onkel.measuring.markdown import power
+from onkel.reproduce.nbsgd_progress import (
+    draw_objectives,
+    first_rows,
+    objective_rows,
+    objectives,
+    three,
+)
+from onkel.reproduce.nbsgd_theorem import (
+    draw_suboptimality,
+    in_theory,
+    small,
+    suboptimality,
+    suboptimality_rows,
+)
 from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import EstimatorSetup, table
 from onkel.reproduce.published import PublishedNumber
@@ -191,10 +205,28 @@ TABLES = (
     table("nbsgd", "table3", load=classification, setup_of=classifier),
     table(
         "nbsgd",
+        "figure1",
+        load=first_rows,
+        measure=objectives,
+        extra=three,
+        draw=draw_objectives,
+        rows=objective_rows,
+    ),
+    table(
+        "nbsgd",
         "figure2",
         load=classification,
         extra=by_beta,
         draw=draw_betas,
         rows=beta_rows,
+    ),
+    table(
+        "nbsgd",
+        "theorem11",
+        load=small,
+        measure=suboptimality,
+        extra=in_theory,
+        draw=draw_suboptimality,
+        rows=suboptimality_rows,
     ),
 )

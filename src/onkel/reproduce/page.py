@@ -260,6 +260,19 @@ def _figure_lines(figure: Figure, content: dict[str, Any], folder: Path) -> list
     ]
 
 
+def heading(name: str) -> str:
+    """Return the heading of a target: its name, and its number if it has one.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.page import heading
+    >>> heading("figure2"), heading("theorem11"), heading("times")
+    ('Figure 2', 'Theorem 11', 'Times')
+    """
+    word = name.rstrip("0123456789")
+    return f"{word.capitalize()} {name[len(word) :]}".strip()
+
+
 def _section(
     table: Table,
     content: dict[str, Any],
@@ -270,7 +283,7 @@ def _section(
     """Return the section of a target; `said` has readings that were given before."""
     about = content["about"]
     lines = [
-        f"## {table.name[:-1].capitalize()} {table.name[-1]}",
+        f"## {heading(table.name)}",
         "",
         table.sentence,
         "",

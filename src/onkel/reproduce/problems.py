@@ -1,5 +1,6 @@
 """The five problems of the BSCA paper, with its C and gamma, split as stated here."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from onkel.data.catalogue import load
 
+# Rows of a small problem: to learn, at most to test.
+FEW, FEW_TESTED = 3000, 5000
 # Held out where no test part is published, or it is not in the catalogue.
 HELD_OUT = 0.1
 
@@ -58,3 +61,11 @@ def problem(name: str) -> Problem:
     scaler = StandardScaler().fit(train)
     train, test = scaler.transform(train), scaler.transform(test)
     return Problem(name, train, y_train, test, y_test, C, gamma)
+
+
+@cache
+def few(name: str) -> Problem:
+    """Load a few rows of a problem, which can be learnt without a budget."""
+    case = problem(name).head(FEW)
+    tested = np.random.default_rng(0).permutation(len(case.y_test))[:FEW_TESTED]
+    return case._replace(X_test=case.X_test[tested], y_test=case.y_test[tested])

@@ -243,7 +243,7 @@ class Figure(Table):
     def cells(self) -> list[Cell]:
         """Return a cell for every data set and setup."""
         return [
-            Cell(data, label, str(setup.fixed.get("budget", "")), None, setup, "")
+            Cell(data, label, str(setup.fixed.get("budget") or ""), None, setup, "")
             for data, name in self.data.items()
             for label, setup in self.extra(name).items()
         ]
@@ -274,5 +274,5 @@ def table(paper: str, name: str, **code: Any) -> Table:
     described = {**shared, **own}
     described["readings"] = [*shared.get("readings", ()), *own.get("readings", ())]
     described["search"] = SearchProtocol(**described["search"])
-    kind = Figure if name.startswith("figure") else Table
+    kind = Figure if "draw" in code else Table
     return kind(paper=paper, name=name, **described, **code)

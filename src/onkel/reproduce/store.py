@@ -51,8 +51,18 @@ def fingerprint(table: Table, cell: Cell) -> str:
         [table.search.kind, table.search.splits],
         asdict(cell.setup),
     ]
+    if table.measure is not None:
+        described += [measured_by(table.measure), cell.algorithm]
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def measured_by(measure: Any) -> list[str]:
+    """Return the name of a function that measures, and what it is told by name."""
+    told = getattr(measure, "keywords", {})
+    function = getattr(measure, "func", measure)
+    named = [getattr(value, "__qualname__", value) for value in told.values()]
+    return [function.__qualname__, *map(str, named)]
 
 
 @cache

@@ -1,0 +1,542 @@
+"""Theory measured: targets on small problems made here, and rules of their judges."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+import onkel
+from onkel.reproduce import (
+    avm,
+    avm_gap,
+    avm_tradeoff,
+    bogd_regret,
+    bogd_times,
+    bsca_curves,
+    bsca_lemma,
+    bsca_theorem,
+    command,
+    dualsvrg,
+    dualsvrg_convergence,
+    dualsvrg_rate,
+    dualsvrg_sweeps,
+    nbsgd_progress,
+    nbsgd_theorem,
+    theory_judges,
+)
+from onkel.reproduce.comparators import CONTRADICTED, MIXED, SUPPORTED, Finding
+from onkel.reproduce.evidence import Evidence, Question
+from onkel.reproduce.objective import Objective
+from onkel.reproduce.online_data import OnlineData
+from onkel.reproduce.powers import power_of
+from onkel.reproduce.problems import Problem
+from onkel.reproduce.protocol import Cell, EstimatorSetup, Figure
+from onkel.reproduce.store import file_of, fingerprint
+
+Outcomes = dict[str, dict[str, Any]]
+
+
+def rows(count: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(count, 2))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=count) > 0, 1, -1)
+
+
+def small_problem(name: str = "ijcnn1") -> Problem:
+    X, y = rows()
+    return Problem(name, X, y, X[:50], y[:50], C=4.0, gamma=1.0)
+
+
+def small_task(name: str = "cod-rna") -> OnlineData:
+    X, y = rows(200)
+    return OnlineData(name, X, y > 0, False, 160)
+
+
+def run(setups: dict[str, EstimatorSetup], measure: Any, wanted: int = 2) -> Outcomes:
+    """Run all cells of one data set."""
+    found = {
+        label: measure("ijcnn1", Cell("one", label, "", None, setup, ""), wanted, 60.0)
+        for label, setup in setups.items()
+    }
+    return {"one": found}
+
+
+def check(outcomes: Outcomes, lay_out: Any, draw: Any, path: Path) -> list[list[str]]:
+    """Lay out and draw, and return the rows below the heads."""
+    heads, *laid = lay_out(outcomes)
+    assert laid and all(len(row) == len(heads) for row in laid)
+    draw(outcomes).savefig(path / "picture.png")
+    assert (path / "picture.png").stat().st_size > 5000
+    return laid
+
+
+def judged(
+    by: str, outcomes: Outcomes, folder: Path, target: str = "bsca/lemma2", **asked: Any
+) -> Finding:
+    """Judge outcomes as if they had been stored."""
+    cells = {
+        f"{data}/{label}": outcome
+        for data, found in outcomes.items()
+        for label, outcome in found.items()
+    }
+    file_of(target, folder).write({"cells": cells})
+    asked = {"data": list(outcomes), **asked}
+    question = Question(by, target=target, **asked)
+    return theory_judges.JUDGES[by](question, Evidence(folder))
+
+
+# ---- what they share -----------------------------------------------------------------
+
+
+def test_powers_of_several_runs() -> None:
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    found = power_of(x.tolist(), [(3 / x).tolist(), (5 / x**2).tolist()])
+    assert found.mean == pytest.approx(-1.5)
+    assert found.error == pytest.approx(np.std([-1, -2], ddof=1) / np.sqrt(2))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_the_objective_is_its_formula(loss: str) -> None:
+    X, y = rows()
+    model = onkel.KernelSGDClassifier(
+        loss=loss, alpha=0.1, gamma=1.0, shuffle=False
+    ).fit(X, y)
+    scores = model.decision_function(X)
+    coef, centres = model.dual_coef_[0], model.support_vectors_
+    norm2 = coef @ rbf_kernel(centres, gamma=1.0) @ coef
+    margins = y * scores
+    lost = np.maximum(0, 1 - margins) if loss == "hinge" else np.log1p(np.exp(-margins))
+    expected = 0.05 * norm2 + lost.mean()
+    assert Objective(X, y, 1.0, 0.1, loss).of_model(model) == pytest.approx(expected)
+
+
+def test_targets_that_measure_differ_in_their_prints() -> None:
+    by_target: dict[str, set[str]] = {}
+    for target in ("dualsvrg/figure2", "dualsvrg/figure3", "dualsvrg/figure4"):
+        table = command.tables()[target]
+        prints = [fingerprint(table, cell) for cell in table.cells() if cell.setup]
+        by_target[target] = set(prints)
+        assert len(by_target[target]) == len(prints)
+    assert not set.intersection(*by_target.values())
+    # Figures of the same runs share them.
+    one, two = (command.tables()[f"bsca/figure{k}"] for k in (6, 7))
+    assert [fingerprint(one, c) for c in one.cells()] == [
+        fingerprint(two, c) for c in two.cells()
+    ]
+
+
+def test_targets_of_theory_are_figures_with_a_judge() -> None:
+    wanted = {"bsca/lemma2", "bsca/theorem1", "nbsgd/theorem11", "bogd/theorem3"}
+    wanted |= {"bogd/times", "avm/theorem5", "dualsvrg/theorem2", "dualsvrg/theta"}
+    assert all(isinstance(command.tables()[name], Figure) for name in wanted)
+    assert all(judge.__doc__ for judge in theory_judges.JUDGES.values())
+
+
+# ---- BSCA ----------------------------------------------------------------------------
+
+
+def test_the_lemma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bsca_lemma, "few", small_problem)
+    monkeypatch.setattr(bsca_lemma, "EPOCHS_EXACT", 400)
+    monkeypatch.setattr(bsca_lemma, "EPOCHS_DUAL", 200)
+    monkeypatch.setattr(bsca_lemma, "EPOCHS_SGD", 60)
+    bsca_lemma._exact.cache_clear()
+    outcomes = run(bsca_lemma.systems("ijcnn1"), bsca_lemma.shares)
+    bsca_lemma._exact.cache_clear()
+    check(outcomes, bsca_lemma.share_rows, bsca_lemma.draw_shares, tmp_path)
+    limits = outcomes["one"]["exact"]["limits"]
+    assert np.mean(outcomes["one"]["SCA"]["values"]) == pytest.approx(
+        limits["SCA"], rel=0.15
+    )
+    finding = judged("violators are fixed", outcomes, tmp_path)
+    assert finding.verdict == SUPPORTED and "% of them at C" in finding.shown
+    outcomes["one"]["SCA"]["values"] = [limits["SCA"]]
+    outcomes["one"]["SGD"]["values"] = [2 * limits["SGD"]]
+    assert judged("shares reach their limits", outcomes, tmp_path).verdict == MIXED
+
+
+def test_gains_of_a_step_and_what_is_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bsca_theorem, "small", small_problem)
+    monkeypatch.setattr(bsca_theorem, "EPOCHS_EXACT", 2000)
+    bsca_theorem._known.cache_clear()
+    known = bsca_theorem._known("ijcnn1")
+    bsca_theorem._known.cache_clear()
+    a = np.random.default_rng(1).uniform(0, known.case.C, size=len(known.case.y))
+    exact = bsca_theorem.state(known, a, known.case.y * (known.Q @ a))
+    assert exact["promised"] == pytest.approx(exact["promised_by_least"])
+    assert exact["gain"] >= exact["promised"] > 0
+    # One step of one variable gains what lemma 1 says.
+    slopes = 1 - known.Q @ a
+    step = np.clip(a[3] + slopes[3], 0, known.case.C) - a[3]
+    moved = a.copy()
+    moved[3] += step
+    gained = bsca_theorem._objective(known.Q, moved) - bsca_theorem._objective(
+        known.Q, a
+    )
+    steps = np.zeros(len(a))
+    steps[3] = step
+    assert bsca_theorem._gains(known.Q, slopes, steps)[3] == pytest.approx(gained)
+
+
+def made_progress(left: float, violation: float, gain: float) -> dict[str, Any]:
+    epochs = bsca_theorem.EPOCHS
+    falling = np.geomspace(1.0, left, epochs)
+    falling[: theory_judges.EARLY] = 1.0
+    curves = {
+        "suboptimality": [falling.tolist()],
+        "violation": [[violation] * epochs],
+        "gain": [[gain] * epochs],
+        "promised": [[1e-4] * epochs],
+        "promised_by_least": [[-1e-4] * epochs],
+        "bound": [[100.0] * epochs],
+    }
+    return {"curves": curves, "kappa": 1e-4, "values": [left]}
+
+
+def test_judges_of_the_theorem(tmp_path: Path) -> None:
+    free = made_progress(1e-6, 1e-4, gain=1e-3)
+    stalled = made_progress(1.0, 0.1, gain=-1e-3)
+    outcomes = {"one": {"no budget": free, "B = 30": stalled}}
+    check(outcomes, bsca_theorem.progress_rows, bsca_theorem.draw_progress, tmp_path)
+    assert judged("stalls late", outcomes, tmp_path).verdict == SUPPORTED
+    progress = judged("promised progress", outcomes, tmp_path)
+    assert progress.verdict == MIXED
+    assert "as printed, at 0 %" in progress.shown
+    # Where nothing is promised, nothing is broken.
+    assert "ratio at 100 %" in progress.shown
+    free["curves"]["gain"][0][7] = 0.0
+    assert judged("promised progress", outcomes, tmp_path).verdict == CONTRADICTED
+
+
+def test_who_is_good_sooner(tmp_path: Path) -> None:
+    def made(errors: list[float], seconds: list[float]) -> dict[str, Any]:
+        curves = {"error": [errors], "seconds": [seconds]}
+        return {"curves": curves, "values": [0.0]}
+
+    outcomes = {
+        "one": {"a": made([9, 5], [1, 2]), "b": made([5, 5], [3, 4])},
+        "two": {"a": made([9, 9], [1, 2]), "b": made([9, 5], [3, 4])},
+    }
+    asked = {"first": "a", "second": "b", "opposite": ["two"]}
+    found = judged("good sooner", outcomes, tmp_path, **asked)
+    assert found.verdict == SUPPORTED and "two never, 4.0 s" in found.shown
+    asked["opposite"] = []
+    assert judged("good sooner", outcomes, tmp_path, **asked).verdict == MIXED
+
+
+def test_merging_beside_the_lemma(tmp_path: Path) -> None:
+    exact = {"limits": {"SCA": 0.1, "SGD": 0.2}, "values": [0.0]}
+    file_of(theory_judges.LEMMA, tmp_path).write({"cells": {"one/exact": exact}})
+    outcomes = {
+        "one": {
+            "BSCA, B = 5": {"curves": {"maintenance": [[0.11] * 12]}, "values": [1]},
+            "BSGD, B = 5": {"curves": {"maintenance": [[0.30] * 12]}, "values": [1]},
+        }
+    }
+    found = judged(
+        "merges as the lemma says",
+        outcomes,
+        tmp_path,
+        target="bsca/figure8",
+        each={"budget": ["5"]},
+        cell="{}, B = {budget}",
+        first="BSCA",
+        second="BSGD",
+        of="maintenance",
+    )
+    assert found.verdict == MIXED and found.shown.startswith("1 of 2 within")
+
+
+@pytest.mark.parametrize("name", ["figure4", "figure6", "figure7", "figure8"])
+def test_figures_of_bsca(name: str, tmp_path: Path) -> None:
+    figure = command.tables()[f"bsca/{name}"]
+    assert isinstance(figure, Figure)
+    rng = np.random.default_rng(0)
+    kinds = ("error", "error_of_last", "primal", "dual", "maintenance", "seconds")
+    outcomes: Outcomes = {}
+    for cell in figure.cells():
+        made = {
+            kind: np.sort(1 + rng.random((2, 300)), axis=1).tolist() for kind in kinds
+        }
+        outcomes.setdefault(cell.data, {})[cell.algorithm] = {"curves": made}
+    check(outcomes, figure.rows, figure.draw, tmp_path)
+
+
+def test_settings_of_a_setup_come_before_those_of_the_figures() -> None:
+    setup = EstimatorSetup("BSCAClassifier", {"budget": None, "max_iter": 3})
+    model = bsca_curves.estimator_for(small_problem(), setup, 0)
+    assert model.max_iter == 3 and model.budget is None
+
+
+# ---- NBSGD ---------------------------------------------------------------------------
+
+
+def test_what_is_left_to_the_optimum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nbsgd_theorem, "small", small_problem)
+    monkeypatch.setattr(nbsgd_theorem, "LENGTHS", (32, 64, 128, 256, 512))
+    nbsgd_theorem._optimum.cache_clear()
+    setups = nbsgd_theorem.in_theory("ijcnn1")
+    outcomes = run(setups, nbsgd_theorem.suboptimality)
+    nbsgd_theorem._optimum.cache_clear()
+    lay_out, draw = nbsgd_theorem.suboptimality_rows, nbsgd_theorem.draw_suboptimality
+    check(outcomes, lay_out, draw, tmp_path)
+    left = np.array(outcomes["one"]["SGD"]["curves"]["suffix average"])
+    assert (left > 0).all() and (left[:, -1] < left[:, 0]).all()
+    lengths = np.array(nbsgd_theorem.LENGTHS, dtype=float)
+    for power, verdict in ((-1.0, SUPPORTED), (-0.7, MIXED), (-0.2, CONTRADICTED)):
+        outcomes["one"]["NBSGD"]["curves"]["last iterate"] = [(lengths**power).tolist()]
+        found = judged("falls like 1/T", outcomes, tmp_path, first="last iterate")
+        assert found.verdict == verdict
+
+
+def test_objectives_during_a_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = rows()
+    work = OnlineData("ijcnn1", X, y, False, len(y))
+    monkeypatch.setattr(nbsgd_progress, "first_rows", lambda name: work)
+    monkeypatch.setattr(nbsgd_progress, "ROWS", len(y))
+    monkeypatch.setattr(nbsgd_progress, "POINTS", (20, 60, 120))
+    nbsgd_progress._objective.cache_clear()
+    outcomes = run(nbsgd_progress.three("ijcnn1"), nbsgd_progress.objectives)
+    nbsgd_progress._objective.cache_clear()
+    lay_out, draw = nbsgd_progress.objective_rows, nbsgd_progress.draw_objectives
+    check(outcomes, lay_out, draw, tmp_path)
+    for label, level in (("NBSGD", 1.0), ("BSGD", 2.0), ("SGD", 3.0)):
+        noise = np.array([[0.0], [1e-3]])
+        curves = (level + noise + np.zeros(3)).tolist()
+        outcomes["one"][f"{label}, lambda 2^-8"]["curves"]["objective"] = curves
+    asked = {"each": {"lambda": ["2^-8"]}, "cell": "{}, lambda {lambda}"}
+    found = judged("objectives of a pass", outcomes, tmp_path, **asked)
+    assert found.verdict == SUPPORTED and found.shown.startswith("3 of 3")
+
+
+# ---- BOGD ----------------------------------------------------------------------------
+
+
+def test_regret_and_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(256)
+    monkeypatch.setattr(bogd_regret, "rows_of", lambda name: bogd_regret.Rows(X, y))
+    monkeypatch.setattr(bogd_regret, "LENGTHS", (64, 256))
+    monkeypatch.setattr(bogd_regret, "BUDGETS", (8, 32))
+    monkeypatch.setattr(bogd_regret, "FIXED_BUDGET", 20)
+    monkeypatch.setattr(bogd_regret, "FIXED_LENGTH", 128)
+    bogd_regret.rival.cache_clear()
+    best = bogd_regret.rival("ijcnn1", 64, 8.0)
+    assert abs(best.gap) < 1e-3 and best.loss < best.penalised < 64
+    outcomes = run(bogd_regret.systems("ijcnn1"), bogd_regret.regret)
+    bogd_regret.rival.cache_clear()
+    check(outcomes, bogd_regret.regret_rows, bogd_regret.draw_regret, tmp_path)
+    by = "regret within its bound"
+    assert judged(by, outcomes, tmp_path, first="against T").verdict == SUPPORTED
+    for label in ("BOGD, against T", "BOGD++, against T"):
+        outcomes["one"][label]["curves"]["excess"][0][-1] = 1e6
+    assert judged(by, outcomes, tmp_path, first="against T").verdict == CONTRADICTED
+    assert judged(by, outcomes, tmp_path, first="against B").verdict == SUPPORTED
+
+
+def test_the_conditions_of_the_theorems() -> None:
+    for against in (bogd_regret.BY_LENGTH, bogd_regret.BY_BUDGET):
+        for one in bogd_regret.conditions(against):
+            product = one.alpha * one.eta
+            inverse = one.length if against == bogd_regret.BY_LENGTH else one.budget
+            assert product == pytest.approx(1 / inverse)
+            assert one.penalty == pytest.approx(
+                (1 / one.eta + one.alpha * one.length) / 2
+            )
+
+
+def test_times_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bogd_times, "some_rows", small_task)
+    monkeypatch.setattr(bogd_times, "BUDGETS", {"ijcnn1": (10,)})
+    outcomes = run(bogd_times.budgets("ijcnn1"), bogd_times.turns)
+    assert len(outcomes["one"]["B = 10"]["values"]) == bogd_times.TURNS
+    check(outcomes, bogd_times.time_rows, bogd_times.draw_times, tmp_path)
+    for ratios, verdict in (([1.2] * 9, SUPPORTED), ([0.9] * 9, CONTRADICTED)):
+        outcomes["one"]["B = 10"]["values"] = ratios
+        assert judged("slightly slower", outcomes, tmp_path).verdict == verdict
+
+
+# ---- AVM -----------------------------------------------------------------------------
+
+
+def test_the_trade_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(avm_tradeoff, "task", small_task)
+    few = {"gamma": (1.0,), "alpha": (1.0,)}
+    setups = {
+        label: EstimatorSetup(one.kind, one.fixed, few, one.units)
+        for label, one in avm.unlimited("ijcnn1").items()
+    }
+    outcomes = run(setups, avm_tradeoff.tradeoff)
+    check(outcomes, avm_tradeoff.tradeoff_rows, avm_tradeoff.draw_tradeoff, tmp_path)
+    found = outcomes["one"][avm_tradeoff.SYSTEM]
+    sizes = np.array(found["by_diameter"]).mean(axis=2)[:, 1]
+    assert sizes[0] > sizes[-1]
+    steps = np.arange(len(found["diameters"]))
+    rates = np.array([10, 10, 10, 10.1, 10.2, 10.5, 12, 13, 14, 15.0])
+    made = np.stack([rates, 100.0 - steps], axis=1)[:, :, np.newaxis]
+    found["by_diameter"] = made.tolist()
+    by = "trade-off of cells"
+    assert judged(by, outcomes, tmp_path).verdict == SUPPORTED
+    found["by_diameter"] = made[::-1].tolist()
+    assert judged(by, outcomes, tmp_path).verdict == CONTRADICTED
+    assert judged("always approximating", outcomes, tmp_path).verdict in (
+        SUPPORTED,
+        CONTRADICTED,
+    )
+    assert (
+        "rank correlation"
+        in judged("schedule of approximation", outcomes, tmp_path).shown
+    )
+
+
+def test_gaps_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(avm_gap, "few_rows", small_problem)
+    monkeypatch.setattr(avm_gap, "LENGTH", 300)
+    avm_gap._objective.cache_clear()
+    outcomes = run(avm_gap.losses("ijcnn1"), avm_gap.gaps)
+    avm_gap._objective.cache_clear()
+    check(outcomes, avm_gap.gap_rows, avm_gap.draw_gaps, tmp_path)
+    model = onkel.AVMClassifier(gamma=2.0, coverage_radius=avm_gap.radius_of(0.4, 2.0))
+    X, y = rows()
+    assert model.fit(X, y).coverage_gap_ == pytest.approx(0.4)
+    # Cells that hold one row only change nothing.
+    assert np.allclose(np.array(outcomes["one"]["hinge"]["curves"]["gap"])[:, 0], 0.0)
+    deltas = np.array(avm_gap.GAPS)
+    for power, verdict in ((2.0, SUPPORTED), (0.5, CONTRADICTED)):
+        for found in outcomes["one"].values():
+            found["curves"]["gap"] = [(deltas**power).tolist()] * 2
+        assert judged("gap by delta", outcomes, tmp_path).verdict == verdict
+
+
+# ---- DualSVRG ------------------------------------------------------------------------
+
+
+def small_setups(make: Callable[..., dict[str, EstimatorSetup]]) -> Any:
+    """Return setups with one value for every parameter."""
+
+    def made(name: str) -> dict[str, EstimatorSetup]:
+        one = {"gamma": 1.0, "alpha": 1.0, "eta0": 0.5}
+        return {
+            label: EstimatorSetup(
+                setup.kind,
+                setup.fixed,
+                {key: (one[key],) for key in setup.grid},
+                setup.units,
+            )
+            for label, setup in make("ijcnn1").items()
+        }
+
+    return made
+
+
+def test_mean_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dualsvrg_convergence, "task", small_task)
+    work = small_task()
+    model = dualsvrg.estimator_for(
+        work._replace(name="cod-rna"), dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0
+    )
+    order = np.arange(len(work.y))
+    found = dualsvrg_convergence.mean_losses(work, model, order)
+    again = dualsvrg.estimator_for(work, dualsvrg.DUAL_SGD, gamma=0.5, alpha=1.0)
+    scores = onkel.progressive(again, work.X, work.y, classes=[False, True])
+    hinge = np.maximum(0.0, 1.0 - np.where(work.y, scores, -scores))
+    assert found["hinge"][-1] == pytest.approx(hinge.mean())
+    assert found["own loss"] == found["hinge"]  # the hinge is DualSGD's own
+    both = small_setups(dualsvrg.both)
+
+    def measure(*given: Any) -> dict[str, Any]:
+        return dualsvrg_convergence.convergence(*given, named=both)
+
+    outcomes = run(small_setups(dualsvrg.curves)("ijcnn1"), measure)
+    lay_out = dualsvrg_convergence.convergence_rows
+    laid = check(outcomes, lay_out, dualsvrg_convergence.draw_convergence, tmp_path)
+    assert len(laid) == 5
+    for label, found in outcomes["one"].items():
+        level = 1.0 if label.startswith("DualSVRG") else 2.0
+        wiggle = 0.1 * (level - 1) * (np.arange(20) % 2)
+        curves = (level + wiggle + np.array([[0.0], [1e-3]])).tolist()
+        found["curves"] = {"own loss": curves, "hinge": curves}
+    assert judged("steadier and lower", outcomes, tmp_path).verdict == SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("setting", "make", "by"),
+    [
+        ("memory_size", dualsvrg.steps, "accuracy stays, time grows linearly"),
+        ("snapshot_period", dualsvrg.steps, "accuracy stays, time falls"),
+        ("coverage_radius", dualsvrg.without_limit, "larger theta"),
+    ],
+)
+def test_sweeps(
+    setting: str, make: Any, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dualsvrg_sweeps, "task", small_task)
+
+    def measure(*given: Any) -> dict[str, Any]:
+        return dualsvrg_sweeps.sweep(*given, setting=setting)
+
+    outcomes = run(small_setups(make)("ijcnn1"), measure)
+    check(outcomes, dualsvrg_sweeps.sweep_rows, dualsvrg_sweeps.draw_sweep, tmp_path)
+    values = np.array(dualsvrg_sweeps.VALUES[setting])
+    for found in outcomes["one"].values():
+        times = {"snapshot_period": 1.0 / values}.get(setting, 0.01 + values)
+        mistakes = 5.0 + 0.1 * np.arange(len(values)) + np.array([[0.0], [1e-3]])
+        found["curves"] = {
+            "mistakes": mistakes.tolist(),
+            "seconds": [times.tolist()] * 2,
+            "size": [(100 - 10 * np.arange(len(values))).tolist()] * 2,
+        }
+    asked: dict[str, Any] = {"first": list(outcomes["one"])}
+    assert judged(by, outcomes, tmp_path, **asked).verdict == SUPPORTED
+    for found in outcomes["one"].values():
+        for kind in ("mistakes", "seconds", "size"):
+            turned = np.array(found["curves"][kind])[:, ::-1]
+            found["curves"][kind] = turned.tolist()
+        found["curves"]["mistakes"][0][0] += 50.0
+    assert judged(by, outcomes, tmp_path, **asked).verdict == CONTRADICTED
+
+
+def test_the_rate_and_its_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dualsvrg_rate, "rows_of", small_problem)
+    monkeypatch.setattr(dualsvrg_rate, "MEMORIES", (2, 10))
+    case = dualsvrg_rate.Case("log_loss", 0.25, 500, 6)
+    monkeypatch.setattr(dualsvrg_rate, "CASES", (case,))
+    dualsvrg_rate.features.cache_clear()
+    outcomes = run(dualsvrg_rate.systems("ijcnn1"), dualsvrg_rate.gaps)
+    dualsvrg_rate.features.cache_clear()
+    check(outcomes, dualsvrg_rate.gap_rows, dualsvrg_rate.draw_gaps, tmp_path)
+    (found,) = outcomes["one"].values()
+    assert (np.array(found["gaps"]) > 0).all() and dualsvrg_rate.first_fall(found) < 0.9
+    by = "geometric down to 1/m"
+    assert judged(by, outcomes, tmp_path).verdict == MIXED  # m is not what decides
+    floor = [[[0.1] + [1e-3] * 5, [0.1] + [1e-4] * 5]] * 2
+    found |= {"start": 1.0, "gaps": floor}
+    assert judged(by, outcomes, tmp_path).verdict == SUPPORTED
+    found["gaps"] = [[[1e3] * 6, [1e3] * 6]] * 2
+    assert judged(by, outcomes, tmp_path).verdict == CONTRADICTED
+
+
+def test_the_theorem_of_dual_svrg_is_read_right() -> None:
+    case = dualsvrg_rate.CASES[0]
+    eta, M, lam = 1 / 152, 2.0, 0.1
+    left = 1 - 12 * eta * M
+    assert case.period >= 1 / (eta * lam * 0.5 * left)
+    rho = 13 * M * eta / ((eta * lam + 1) * left) + 1 / (case.period * lam * eta * left)
+    assert dualsvrg_rate.rate(case) == pytest.approx(rho)
+    floor = dualsvrg_rate.bounds(case, 10, start=1.0)[-1] - rho**case.periods
+    assert floor == pytest.approx(2 * (6 + 12 * M) * eta / (10 * (1 - rho)), rel=0.05)
+    for loss in ("smooth_hinge", "log_loss"):
+        margins = np.linspace(-1.0, 2.0, 50)
+        lost, slope = dualsvrg_rate._loss_and_slope(loss, margins)
+        moved, _ = dualsvrg_rate._loss_and_slope(loss, margins + 1e-6)
+        assert np.allclose((moved - lost) / 1e-6, slope, atol=1e-4)
