@@ -257,9 +257,11 @@ def _passes(
         for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
             order = np.random.default_rng(seed).permutation(rows)
             model = setup.build(work, rows, random_state=seed, **parameters)
-            error = linear_error(work, model, order)
             if table.held_out:
+                model.fit(work.X[order], work.y[order])
                 error = _test_error(work, model)
+            else:
+                error = linear_error(work, model, order)
             found["values"].append(_metric(table, error))
         return found
     few = np.random.default_rng(0).permutation(rows)[:FEW]
