@@ -5,7 +5,7 @@ The radius of a cell is half the diameter that the paper prints.
 
 from typing import Any
 
-from onkel.reproduce.batch_baselines import batch_baseline
+from onkel.reproduce import batch_baselines
 from onkel.reproduce.batch_data import LOADERS, batch
 from onkel.reproduce.bogd import UNTUNED
 from onkel.reproduce.choosing import LINEAR_ALPHAS, LINEAR_ETAS
@@ -112,8 +112,9 @@ def batch_classifier(number: PublishedNumber, name: str) -> EstimatorSetup | str
     """Return our setup for a number of table 3."""
     if number.algorithm in LOSSES:
         return cover(name, LOSSES[number.algorithm])
-    known = baseline(number.algorithm, number.size)
-    return known or batch_baseline(number.algorithm, name)
+    if number.algorithm in batch_baselines.SEARCH_ROWS:
+        return batch_baselines.batch_baseline(number.algorithm, name)
+    return baseline(number.algorithm, number.size) or NO_SETUP
 
 
 def regressor(number: PublishedNumber, name: str) -> EstimatorSetup | str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from onkel.reproduce import batch_baselines
 from onkel.reproduce.avm import DIAMETERS, baseline, linear
-from onkel.reproduce.batch_baselines import batch_baseline
 from onkel.reproduce.batch_data import batch
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import LINEAR, EstimatorSetup, table
@@ -96,7 +95,7 @@ def setup_of(number: PublishedNumber, name: str) -> EstimatorSetup:
 def batch_setup_of(number: PublishedNumber, name: str) -> EstimatorSetup | str:
     """Return our setup for a number of table 1."""
     if number.algorithm in batch_baselines.SEARCH_ROWS:
-        return batch_baseline(number.algorithm, name)
+        return batch_baselines.batch_baseline(number.algorithm, name)
     return named(name, number.algorithm)
 
 
