@@ -1,7 +1,6 @@
 """Tables of batch learning: their data, their systems, how they are run and judged."""
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +199,8 @@ class Sleeper:
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
         if self.dies:
             os._exit(3)
-        time.sleep(600)
+        while True:
+            pass
 
 
 def test_a_fit_is_stopped_at_its_limit() -> None:
