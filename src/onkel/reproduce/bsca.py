@@ -6,8 +6,6 @@ The answer of BSCA is the mean of its last iterates here, the very last in the p
 both come from the same runs.
 """
 
-import multiprocessing
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -41,37 +39,27 @@ from onkel.reproduce.bsca_theorem import (
     progress_rows,
     small,
 )
-from onkel.reproduce.problems import Problem, few, problem
+from onkel.reproduce.limited_fit import fit_within
+from onkel.reproduce.problems import few, problem
 from onkel.reproduce.protocol import Cell, EstimatorSetup, Table, table
 from onkel.reproduce.runner import PERCENT
 
-
-def _fit_svc(case: Problem, queue: Any) -> None:
-    start = time.perf_counter()
-    model = SVC(C=case.C, gamma=case.gamma, cache_size=2000).fit(case.X, case.y)
-    seconds = time.perf_counter() - start
-    accuracy = PERCENT * model.score(case.X_test, case.y_test)
-    found = {"values": accuracy, "sizes": len(model.support_)}
-    queue.put({**found, "seconds": round(seconds, 1)})
+CACHE = 4000  # MB: all kernel values of ADULT's rows
 
 
 def exact(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
     """Fit SVC in a process of its own, which is stopped at the limit."""
     case = problem(name)
     outcome = facts(case, is_accuracy=True)
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_fit_svc, args=(case, queue))
-    process.start()
-    process.join(limit)
-    if process.is_alive():
-        process.terminate()
-        process.join()
-        reason = f"needs more than {limit:.0f} s"
-        return outcome | {"why_not": reason, "needs": limit + 1}
-    if process.exitcode != 0:
-        raise RuntimeError(f"SVC ended with exit code {process.exitcode} on {name}")
-    return outcome | {name: [value] for name, value in queue.get().items()}
+    machine = SVC(C=case.C, gamma=case.gamma, cache_size=CACHE)
+    try:
+        model, seconds = fit_within(limit, machine, case.X, case.y)
+    except TimeoutError as reason:
+        return outcome | {"why_not": str(reason), "needs": limit + 1}
+    accuracy = PERCENT * model.score(case.X_test, case.y_test)
+    found = {"values": accuracy, "sizes": len(model.support_)}
+    found["seconds"] = round(seconds, 1)
+    return outcome | {name: [value] for name, value in found.items()}
 
 
 NAMES = ("BSCA", "BSGD")

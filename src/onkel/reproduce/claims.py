@@ -52,7 +52,8 @@ def _is_better(
 
 
 def _is_faster(asked: Question, evidence: Evidence) -> Finding:
-    pairs = replace(asked, of="seconds").pairs(evidence)
+    of = "seconds" if asked.of == "values" else asked.of
+    pairs = replace(asked, of=of).pairs(evidence)
     return faster(pairs, asked.digits, asked.title)
 
 
@@ -86,6 +87,7 @@ JUDGES: dict[str, Judge] = {
     "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
+    "gap grows with the features": own_judges.gap_by_features,
     **theory_judges.JUDGES,
 }
 

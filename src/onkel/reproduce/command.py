@@ -270,6 +270,8 @@ def _run(table: Table, request: Request, announce: Callable[[str], None]) -> Non
             content["cells"].pop(cell.key, None)
             continue
         before = known.get(store.fingerprint(table, cell))
+        if before is not None:
+            before = store.in_metric(before, table.metric)
         if before is not None and _is_enough(before, wanted, request.cell_seconds):
             content["cells"][cell.key] = before
         else:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from onkel.reproduce import published
 from onkel.reproduce.comparators import (
@@ -22,6 +23,7 @@ POOR = 5.0  # points of test error
 RISEN = 1.02  # times the lowest objective
 STEEP = 7.0  # times as long, with five times the centres
 ALIKE = 1.25  # times the fewest cores
+CLEAR, FEWEST = 0.5, 4  # rank correlation that shows a trend; data sets that it needs
 
 
 def by_beta(asked: Question, evidence: Evidence) -> Finding:
@@ -166,6 +168,26 @@ def as_near_as_published(asked: Question, evidence: Evidence) -> Finding:
                 f"{printed[0] / printed[1]:.2f} times"
             )
     return _listed(counted(near), shown)
+
+
+def gap_by_features(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the second is the slower beside the first, the more features."""
+    shown, features, gaps = [], [], []
+    for data in asked.data:
+        one, two = (
+            evidence.outcome(asked.target, data, str(side))
+            for side in (asked.first, asked.second)
+        )
+        if one is not None and two is not None:
+            features.append(one["features"])
+            gaps.append(min(two["seconds"]) / min(one["seconds"]))
+            shown.append(f"{data} ({features[-1]} features) {gaps[-1]:.1f}")
+    if len(gaps) < FEWEST:
+        return NOT_RUN
+    trend = float(spearmanr(features, gaps).statistic)
+    verdict = SUPPORTED if trend >= CLEAR else CONTRADICTED if trend <= 0 else MIXED
+    text = f"times the seconds of {asked.first} that {asked.second} takes: {{}}; "
+    return _listed(verdict, shown, text + f"rank correlation {trend:.2f}", ", ")
 
 
 def _curves(asked: Question, evidence: Evidence, *of: str) -> Iterator[Any]:

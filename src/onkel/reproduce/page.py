@@ -25,6 +25,7 @@ from onkel.reproduce.summary import Measured, measured
 UNITS = {
     "mistake_rate_pct": "mistakes, %",
     "accuracy_pct": "accuracy, %",
+    "error_pct": "error, %",
     "rmse": "root mean squared error",
 }
 # After the number of orders.

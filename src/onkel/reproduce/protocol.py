@@ -12,14 +12,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from sklearn.svm import SVC
+
 import onkel
 from onkel.reproduce import published
 from onkel.reproduce.choosing import linear
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.published import PublishedNumber
 
-# Name of an estimator that is not ours: scikit-learn's linear SGD, the model to beat.
-LINEAR = "linear SGD"
+# Names of estimators that are not ours: scikit-learn's linear SGD, the model to beat,
+# and its LIBSVM.
+LINEAR, EXACT = "linear SGD", "SVC"
 NO_SETUP = "no such system here"
 
 
@@ -30,7 +33,7 @@ class EstimatorSetup:
     Parameters
     ----------
     kind
-        Name of the estimator in `onkel`, or `LINEAR`.
+        Name of the estimator in `onkel`, or `LINEAR` or `EXACT`.
     fixed
         Its parameters, those left out being our defaults.
     grid
@@ -53,6 +56,8 @@ class EstimatorSetup:
         given = {**self.fixed, **parameters}
         if self.kind == LINEAR:
             return linear(work, **given)
+        if self.kind == EXACT:
+            return SVC(**given)
         scales = {"1/n": 1 / work.n_train, "1/n^2": work.n_train**-2, "rows": rows}
         for name, unit in self.units.items():
             given[name] *= scales[unit]
@@ -140,6 +145,8 @@ class Table:
     causes
         Why ours is worse than published, by pattern of a cell's key, as far as that was
         tested; the first that fits counts.
+    loaders
+        Who loads one of our data sets, where `load` does not.
     """
 
     paper: str
@@ -166,11 +173,16 @@ class Table:
     lengths: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
+    loaders: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
         """What to ask for."""
         return f"{self.paper}/{self.name}"
+
+    def loader(self, name: str) -> Callable[[str], Any]:
+        """Return who loads one of our data sets."""
+        return self.loaders.get(name, self.load)
 
     def cells(self) -> list[Cell]:
         """Return all cells, by data set, in the paper's order."""

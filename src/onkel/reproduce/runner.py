@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.svm import SVC
 
 import onkel
 from onkel.reproduce.choosing import (
@@ -29,6 +30,7 @@ from onkel.reproduce.choosing import (
     pass_of,
     passes,
 )
+from onkel.reproduce.limited_fit import fit_within
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
 from onkel.reproduce.store import Outcome, engine, fingerprint
@@ -167,11 +169,12 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
         "engine": engine(),
+        "metric": table.metric,
         "wanted": wanted,
     }
     if table.measure is not None:
         return {**outcome, **table.measure(name, cell, wanted, limit)}
-    work = _loaded(table.load, name, table.dtype)
+    work = _loaded(table.loader(name), name, table.dtype)
     outcome |= {
         "rows": work.n_train if table.held_out else len(work.y),
         "features": work.X.shape[1],
@@ -192,6 +195,8 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
             )
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
+        except TimeoutError as reason:
+            return outcome | {"why_not": str(reason), "needs": limit + 1}
         except ValueError as failure:
             if "overflow" not in str(failure):
                 raise
@@ -219,7 +224,7 @@ def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float
     assert setup is not None
     if table.measure is not None:
         return list(table.measure(name, cell, orders, np.inf)["values"])
-    work = _loaded(table.load, name, table.dtype)
+    work = _loaded(table.loader(name), name, table.dtype)
     with _patient():
         found = _passes(table, work, setup, outcome["parameters"], orders, np.inf)
     return list(found["values"])
@@ -231,6 +236,7 @@ def _patient() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*stayed in its first phase")
         warnings.filterwarnings("ignore", ".*worse than a constant does")
+        warnings.filterwarnings("ignore", "Liblinear failed to converge")
         yield
 
 
@@ -251,22 +257,42 @@ def _passes(
         for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
             order = np.random.default_rng(seed).permutation(rows)
             model = setup.build(work, rows, random_state=seed, **parameters)
-            found["values"].append(_metric(table, linear_error(work, model, order)))
+            if table.held_out:
+                model.fit(work.X[order], work.y[order])
+                error = _test_error(work, model)
+            else:
+                error = linear_error(work, model, order)
+            found["values"].append(_metric(table, error))
         return found
     few = np.random.default_rng(0).permutation(rows)[:FEW]
     warm = setup.build(work, rows, random_state=0, **parameters)
-    stream(work, warm, few, limit=np.inf)
+    if hasattr(warm, "partial_fit"):
+        stream(work, warm, few, limit=np.inf)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(rows)
         model = setup.build(work, rows, random_state=seed, **parameters)
         spent = sum(found["seconds"])
         if seed > 0 and spent + spent / seed > limit:
             break
-        error, seconds = stream(work, model, order, limit if seed == 0 else np.inf)
-        found["progressive"].append(_metric(table, error))
+        left = limit if seed == 0 else np.inf
+        if hasattr(model, "partial_fit"):
+            error, seconds = stream(work, model, order, left)
+            found["progressive"].append(_metric(table, error))
+        else:
+            model, seconds = fit_within(left, model, work.X[order], work.y[order])
         if table.held_out:
+            start = time.process_time()
             error = _test_error(work, model)
+            testing = found.setdefault("test_seconds", [])
+            testing.append(round(time.process_time() - start, 3))
         found["values"].append(_metric(table, error))
-        found["sizes"].append(int(model.model_size_))
+        found["sizes"].append(_size(model))
         found["seconds"].append(round(seconds, 3))
     return found
+
+
+def _size(model: Any) -> int:
+    """Return how many rows a model keeps; SVC does not count its own."""
+    if isinstance(model, SVC):
+        return len(model.support_)
+    return int(model.model_size_)

@@ -23,6 +23,7 @@ Outcome = dict[str, Any]
 Results = dict[tuple[str, str], Outcome]
 # Beside the compiled code, what rows are loaded and parameters chosen by.
 SOURCES = ("choosing.py", "online_data.py", "problems.py")
+ACCURACY, PERCENT = "accuracy_pct", 100.0
 OTHER_PROTOCOL, OTHER_ENGINE = "protocol", "engine"
 
 
@@ -42,10 +43,11 @@ def fingerprint(table: Table, cell: Cell) -> str:
         With a setup.
     """
     assert cell.setup is not None
-    module = table.load.__module__.rpartition(".")[2]  # in whatever room
+    load = table.loader(table.data[cell.data])
+    module = load.__module__.rpartition(".")[2]  # in whatever room
     described = [
         table.data[cell.data],
-        f"{module}.{table.load.__qualname__}",
+        f"{module}.{load.__qualname__}",
         table.held_out,
         table.dtype,
         [table.search.kind, table.search.splits],
@@ -96,6 +98,21 @@ def everything(folder: Path) -> dict[str, Outcome]:
 
 def _orders(outcome: Outcome) -> int:
     return len(outcome.get("values", ()))
+
+
+def in_metric(outcome: Outcome, metric: str) -> Outcome:
+    """Return an outcome in the metric of a table, where papers share it.
+
+    One may print accuracies of what the other prints errors of, both in percent. An
+    outcome that does not say its metric has that of the table.
+    """
+    had = outcome.get("metric", metric)
+    if (had == ACCURACY) == (metric == ACCURACY):
+        return outcome
+    turned: Outcome = {"metric": metric, "constant": PERCENT - outcome["constant"]}
+    for name in {"values", "progressive"} & set(outcome):
+        turned[name] = [PERCENT - value for value in outcome[name]]
+    return outcome | turned
 
 
 def known(path: Path) -> Results:
