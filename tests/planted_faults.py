@@ -26,7 +26,7 @@ NEAR = {
     "problem/tasks.py": ["exact/test_engine"],
     "problem/kernels.py": ["unit/test_kernels", "exact/test_engine"],
     "model/rows.py": ["unit/test_rows", "exact/test_engine"],
-    "model/expansion.py": ["unit/test_expansion", "exact/test_engine"],
+    "model/expansion.py": ["unit/test_expansion", "unit/test_merge"],
     "model/averages.py": ["unit/test_averages", "exact/test_averages"],
     "budget/bernoulli.py": ["exact/test_engine"],
     "budget/discard.py": ["exact/test_engine"],
@@ -35,7 +35,8 @@ NEAR = {
     "budget/cover.py": ["unit/test_cover", "exact/test_engine"],
     "engine/online.py": ["contract/test_numbers", "invariants/test_degenerate"],
     "engine/evaluation.py": ["unit/test_threads", "exact/test_engine"],
-    "estimators/_classifier.py": ["contract/test_labels", "exact/test_refit"],
+    "estimators/_labels.py": ["contract/test_labels"],
+    "estimators/_class_weights.py": ["contract/test_labels", "exact/test_refit"],
     "estimators/_checks.py": ["contract/test_bad_input"],
 }
 # Seconds for one fault: tests that find none take long.
