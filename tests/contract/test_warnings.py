@@ -17,7 +17,7 @@ def test_a_regressor_worse_than_a_constant_says_so() -> None:
 
 
 def test_kernel_values_that_single_precision_loses_are_told() -> None:
-    X = np.random.default_rng(0).normal(scale=30.0, size=(200, 3))
+    X = np.random.default_rng(0).normal(scale=30.0, size=(200, 9))
     y = (X[:, 0] > 0).astype(int)
     model = onkel.RBPClassifier(gamma=0.05, budget=20, random_state=0)
     with pytest.warns(UserWarning, match="float32"):

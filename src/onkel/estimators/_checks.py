@@ -38,7 +38,7 @@ from onkel.estimators._groups import MOST_JOBS
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 
-# Share of kernel values that may be lost without a word.
+# Share of rows whose kernel values may be lost without a word.
 MANY_LOST = 0.05
 
 
@@ -307,10 +307,10 @@ class CheckedEstimator(BaseEstimator, ABC):
         kernel = kernels.make(self.kernel, self._gamma(X), degree, coef0)
         if X.dtype == np.float32 and lost_in_single(X, kernel) > MANY_LOST:
             warnings.warn(
-                f"With gamma={kernel.gamma:.3g} and these features, many kernel values "
-                "of rows are 0 in single precision, though not in double: X holds "
-                "float32. Give X as float64, scale the features, for example with "
-                "StandardScaler, or choose a smaller gamma.",
+                f"With gamma={kernel.gamma:.3g} and these features, many rows are like "
+                "no other in single precision: their kernel values are 0, though not "
+                "in double. X holds float32: give it as float64, scale the features, "
+                "for example with StandardScaler, or choose a smaller gamma.",
                 stacklevel=levels_to_the_caller(),
             )
         return kernel

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from onkel.problem.kernels import Kernel, Kind
 
@@ -13,8 +13,8 @@ from onkel.problem.kernels import Kernel, Kind
 SOME_ROWS = 1000
 # Rows that say whether kernel values are lost.
 FEW_ROWS = 100
-# exp(-x) of more is 0 in single precision.
-LARGEST_EXPONENT = 87.0
+# exp(-x) of more is 0.
+LARGEST_IN_SINGLE, LARGEST_IN_DOUBLE = 87.0, 708.0
 
 
 def variance(X: Any) -> float:
@@ -31,19 +31,24 @@ def variance(X: Any) -> float:
 
 
 def lost_in_single(X: Any, kernel: Kernel) -> float:
-    """Share of kernel values of some rows that only double precision tells from 0.
+    """Share of some rows that are like no other in single precision, but in double.
+
+    Kernel values of far rows may well be 0; but a row needs one that is not.
 
     Examples
     --------
     >>> from onkel.problem import kernels
-    >>> X = np.array([[0.0], [1.0], [10.0]], np.float32)
+    >>> X = np.array([[0.0], [1.0], [11.0]], np.float32)
     >>> lost_in_single(X, kernels.make("rbf", 1.0, 1, 0.0))
     0.3333333333333333
     """
     if kernel.kind != Kind.RBF or X.shape[0] < 2:
         return 0.0
-    exponents = kernel.gamma * squared_distances(_spread(X, FEW_ROWS))
-    return float(np.mean((exponents > LARGEST_EXPONENT) & (exponents < 700.0)))
+    distances = squareform(squared_distances(_spread(X, FEW_ROWS)))
+    np.fill_diagonal(distances, np.inf)
+    exponents = kernel.gamma * distances.min(axis=0)
+    in_double = exponents < LARGEST_IN_DOUBLE
+    return float(np.mean((exponents > LARGEST_IN_SINGLE) & in_double))
 
 
 def _spread(X: Any, most: int) -> Any:
