@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 from sklearn.svm import SVC
 
+from onkel.data.catalogue import DataNotFoundError, load
 from onkel.reproduce import (
     avm,
     batch_data,
@@ -86,6 +87,15 @@ def cell(kind: str, **fixed: Any) -> Cell:
 )
 def test_hands_are_named(cards: list[tuple[int, int]], label: int) -> None:
     assert hands.named(np.array([np.ravel(cards)])).tolist() == [label]
+
+
+def test_hands_are_named_as_in_the_file() -> None:
+    try:
+        rows, labels = load("poker")
+    except DataNotFoundError:
+        pytest.skip("poker is not at hand")
+    assert len(labels) == 25_010
+    assert np.array_equal(hands.named(rows.toarray()), labels)
 
 
 def test_hands_are_dealt_as_chance_has_them() -> None:

@@ -151,7 +151,8 @@ here has them. Where cells are compared, "<" and ">" are differences by a t-test
 "≈" is none that the test shows, "?" what cannot be told: of single runs, and of times
 below 0.05 s. A claim that something is better is supported if it is so in half of the
 cells at least and the contrary in none, contradicted the other way round, and else
-mixed. Times are of one thread on a busy machine: "≈" if they differ by less than half.
+mixed, also where no difference shows at all. Times are of one thread on a busy machine:
+"≈" if they differ by less than half.
 Tables and pictures: [NBSGD](reproduce/nbsgd.md), [BOGD](reproduce/bogd.md),
 [BSCA](reproduce/bsca.md), [AVM](reproduce/avm.md), [DualSVRG](reproduce/dualsvrg.md).
 Written from their outcomes by

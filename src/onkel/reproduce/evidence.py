@@ -49,7 +49,8 @@ class Evidence:
 
     def budgets(self, target: str, data: str) -> list[str]:
         """Return the sizes of a data set's cells, ascending."""
-        return sorted({key[2] for key in self.cells(target) if key[0] == data}, key=int)
+        found = {key[2] for key in self.cells(target) if key[0] == data and key[2:]}
+        return sorted(found, key=int)
 
 
 class Pair(NamedTuple):

@@ -45,9 +45,9 @@ SHARES = {
     "Cadata": 0.05,
 }
 SHARE_UNITS = {"budget": "rows", "maintenance_rate": "rows"}
-# Rows for the search where all would take hours; elsewhere it has all. On fewer rows a
-# small gamma looks better than it is.
-SEARCH_ROWS = {"Projectron++": 5000, "Skin": 5000}
+# Rows for the search, by data set or algorithm, where all would take more than some
+# minutes; elsewhere it has all. On few rows a small gamma looks better than it is.
+SEARCH_ROWS = {"Skin": 5000, "SGD": 20_000, "Projectron++": 5000}
 LOSSES = {
     "hinge": "hinge",
     "logistic": "log_loss",
@@ -107,7 +107,7 @@ def _gradient(number: PublishedNumber, regression: bool) -> EstimatorSetup:
         name, units = "NBSGD", SHARE_UNITS
         fixed |= {"budget": SHARES[number.dataset], "maintenance_rate": BETA}
     kind = f"{name}{'Regressor' if regression else 'Classifier'}"
-    rows = SEARCH_ROWS.get(number.dataset)
+    rows = SEARCH_ROWS.get(number.dataset, SEARCH_ROWS.get(number.algorithm))
     return EstimatorSetup(kind, fixed, GRID, units, rows)
 
 
