@@ -23,6 +23,7 @@ from matplotlib.figure import Figure as Picture
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onkel.reproduce.bsca_curves import estimator_for, facts
+from onkel.reproduce.digits import short
 from onkel.reproduce.every_pass import EveryPass
 from onkel.reproduce.problems import Problem, problem
 from onkel.reproduce.protocol import Cell, EstimatorSetup
@@ -32,6 +33,7 @@ BUDGETS = (None, 150, 75, 30)
 KEYS = ("suboptimality", "gain", "promised", "promised_by_least", "violation")
 SHOWN = (1, 5, 20, 200)
 COLOURS = {None: "#000000", 150: "#117733", 75: "#DDAA33", 30: "#CC6677"}
+ROUNDED = 1e-5  # numbers are stored with six digits
 NEXT_TO_NOTHING = 1e-9  # of D*: gains below are rounding
 
 
@@ -111,7 +113,7 @@ def _bound(known: Known, promised: list[float]) -> list[float]:
     """Return the theorem's bound after every epoch, over D*."""
     n, C = len(known.case.y), known.case.C
     left = n * np.cumsum(np.log1p(-np.array(promised)))
-    return [float(one) for one in (1 + n * C**2 / 2 / known.best) * np.exp(left)]
+    return list((1 + n * C**2 / 2 / known.best) * np.exp(left))
 
 
 def progress(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
@@ -130,8 +132,8 @@ def progress(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]
         model = estimator_for(case, setup, seed).set_params(monitor=False)
         model.set_callbacks(EveryPass(note, EPOCHS)).fit(case.X, case.y)
         for key in KEYS:
-            found[key].append([one[key] for one in states])
-        found["bound"].append(_bound(known, found["promised"][-1]))
+            found[key].append(short(one[key] for one in states))
+        found["bound"].append(short(_bound(known, found["promised"][-1])))
     values = [run[-1] for run in found["suboptimality"]]
     more = {"values": values, "curves": found, "kappa": known.kappa}
     return facts(case) | more
@@ -144,7 +146,7 @@ def kept(outcome: dict[str, Any], promise: str) -> float:
     """
     found = {key: np.array(outcome["curves"][key]) for key in KEYS}
     told = (found["suboptimality"] > NEXT_TO_NOTHING) & (found[promise] > 0)
-    held = found["gain"][told] >= found[promise][told] * (1 - 1e-9)
+    held = found["gain"][told] >= found[promise][told] * (1 - ROUNDED)
     return float(held.mean()) if told.any() else 1.0
 
 
