@@ -44,9 +44,9 @@ SHARES = {
     "Cadata": 0.05,
 }
 SHARE_UNITS = {"budget": "rows", "maintenance_rate": "rows"}
-# Rows for the search where all would take hours; elsewhere it has all. On fewer rows a
-# small gamma looks better than it is.
-SEARCH_ROWS = {"Projectron++": 5000}
+# Rows for the search where all would take more than some minutes; elsewhere it has all.
+# On few rows a small gamma looks better than it is.
+SEARCH_ROWS = {"SGD": 20_000, "Projectron++": 5000}
 LOSSES = {
     "hinge": "hinge",
     "logistic": "log_loss",
@@ -112,7 +112,7 @@ def _gradient(number: PublishedNumber, regression: bool) -> EstimatorSetup:
         name, units = "NBSGD", SHARE_UNITS
         fixed |= {"budget": SHARES[number.dataset], "maintenance_rate": BETA}
     kind = f"{name}{'Regressor' if regression else 'Classifier'}"
-    return EstimatorSetup(kind, fixed, GRID, units)
+    return EstimatorSetup(kind, fixed, GRID, units, SEARCH_ROWS.get(number.algorithm))
 
 
 def classifier(number: PublishedNumber, name: str) -> EstimatorSetup:
