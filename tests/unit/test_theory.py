@@ -184,9 +184,9 @@ def test_gains_of_a_step_and_what_is_promised(
 
 
 def made_progress(left: float, violation: float, gain: float) -> dict[str, Any]:
-    epochs = bsca_theorem.EPOCHS
+    epochs = len(bsca_theorem.POINTS)
     falling = np.geomspace(1.0, left, epochs)
-    falling[: theory_judges.EARLY] = 1.0
+    falling[: np.searchsorted(bsca_theorem.POINTS, theory_judges.EARLY) + 1] = 1.0
     curves = {
         "suboptimality": [falling.tolist()],
         "violation": [[violation] * epochs],
