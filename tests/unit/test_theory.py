@@ -184,9 +184,9 @@ def test_gains_of_a_step_and_what_is_promised(
 
 
 def made_progress(left: float, violation: float, gain: float) -> dict[str, Any]:
-    epochs = bsca_theorem.EPOCHS
+    epochs = len(bsca_theorem.POINTS)
     falling = np.geomspace(1.0, left, epochs)
-    falling[: theory_judges.EARLY] = 1.0
+    falling[: np.searchsorted(bsca_theorem.POINTS, theory_judges.EARLY) + 1] = 1.0
     curves = {
         "suboptimality": [falling.tolist()],
         "violation": [[violation] * epochs],
@@ -206,9 +206,8 @@ def test_judges_of_the_theorem(tmp_path: Path) -> None:
     assert judged("stalls late", outcomes, tmp_path).verdict == SUPPORTED
     progress = judged("promised progress", outcomes, tmp_path)
     assert progress.verdict == MIXED
-    assert "as printed, at 0 %" in progress.shown
-    # Where nothing is promised, nothing is broken.
-    assert "ratio at 100 %" in progress.shown
+    assert "as printed, at 0 to 0 %" in progress.shown
+    assert "E < 1 at 0.0 %" in progress.shown
     free["curves"]["gain"][0][7] = 0.0
     assert judged("promised progress", outcomes, tmp_path).verdict == CONTRADICTED
 
@@ -385,16 +384,15 @@ def test_the_trade_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found["by_diameter"] = made.tolist()
     by = "trade-off of cells"
     assert judged(by, outcomes, tmp_path).verdict == SUPPORTED
-    found["by_diameter"] = made[::-1].tolist()
+    found["by_diameter"] = (110.0 - made).tolist()
     assert judged(by, outcomes, tmp_path).verdict == CONTRADICTED
     assert judged("always approximating", outcomes, tmp_path).verdict in (
         SUPPORTED,
         CONTRADICTED,
     )
-    assert (
-        "rank correlation"
-        in judged("schedule of approximation", outcomes, tmp_path).shown
-    )
+    found["surface"][-1][0] = [[5.0, 5.1], [90, 91]]
+    found["surface"][0][0] = [[9.0, 9.1], [10, 11]]
+    assert judged("schedule of approximation", outcomes, tmp_path).verdict == SUPPORTED
 
 
 def test_gaps_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,14 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from onkel.reproduce.bsca_curves import estimator_for, facts
+from onkel.reproduce.digits import short
 from onkel.reproduce.every_pass import EveryPass
 from onkel.reproduce.problems import FEW, Problem, few
 from onkel.reproduce.protocol import Cell, EstimatorSetup
 from onkel.reproduce.summary import measured
 
 EXACT = "exact"
-EPOCHS_EXACT, EPOCHS_DUAL, EPOCHS_SGD = 1500, 400, 60
+EPOCHS_EXACT, EPOCHS_DUAL, EPOCHS_SGD = 800, 300, 60
 SMALL_MODELS = ("ijcnn1", "cod-rna")
 AT_BOUND = 1e-6  # within this share of C of a bound a dual variable is at it
 NOTED = ("below", "at_C", "moved")
@@ -69,9 +70,9 @@ def shares(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
         model = estimator_for(case, setup, seed)
         watch = EveryPass(notes.take, model.max_iter)
         model.set_callbacks(watch).fit(case.X, case.y)
-        found["updates"].append(model.history_["updates"])
+        found["updates"].append(short(model.history_["updates"]))
         for key in NOTED:
-            found[key].append(notes.shares[key])
+            found[key].append(short(notes.shares[key]))
     late = [float(np.mean(run[-LAST:])) for run in found["updates"]]
     return facts(case) | {"values": late, "curves": found}
 

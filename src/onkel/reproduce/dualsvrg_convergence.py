@@ -21,6 +21,7 @@ from onkel.measuring.markdown import power
 from onkel.problem import losses
 from onkel.reproduce.bands import band
 from onkel.reproduce.choosing import choose, pass_of
+from onkel.reproduce.digits import short
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import Cell, EstimatorSetup
 from onkel.reproduce.summary import measured
@@ -104,7 +105,7 @@ def convergence(
         order = np.random.default_rng(seed).permutation(len(work.y))
         model = setup.build(work, len(order), random_state=seed, **chosen)
         for kind, curve in mean_losses(work, model, order).items():
-            found[kind].append(curve)
+            found[kind].append(short(curve))
     return {
         **{"rows": len(work.y), "features": work.X.shape[1], "parameters": chosen},
         **{"values": [run[-1] for run in found[HINGE]], "curves": found},

@@ -4,10 +4,10 @@ Each says its rule. A bound is an upper one: what stays below it supports the cl
 so does a power of T that falls faster than the claimed one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import linregress, spearmanr
+from scipy.stats import linregress, spearmanr, ttest_rel
 
 from onkel.reproduce import (
     avm_gap,
@@ -36,13 +36,21 @@ from onkel.reproduce.store import Outcome
 LEMMA = "bsca/lemma2"  # where the limits are
 NEAR_LIMIT, ABOUT = 0.1, 0.25  # of the limit
 FIXED, KEPT_STEPPING = 0.9, 0.5  # shares of the margin violators
-EARLY, LATE = 5, 100  # epochs of BSCA on 300 rows: until, from
+EARLY, LATE = 5, 250  # epochs of BSCA on 300 rows: until, from about
 UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
 TWICE = 2.0
 HARDLY, STRAIGHT = 1.0, 0.9  # points; share of the variance
 ABOUT_AS_GOOD = 1.1  # times the least mistakes
 GOOD = 1.0  # points of test error from the best
+
+
+def _is_lower(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether the first is lower, by a paired t-test at 1 %: orders are the same."""
+    difference = np.array(first) - np.array(second)
+    if len(difference) < 2 or difference.mean() >= 0:
+        return False
+    return bool(np.ptp(difference) == 0 or ttest_rel(first, second).pvalue < LEVEL)
 
 
 def _cells(asked: Question, evidence: Evidence, data: str) -> dict[str, Outcome]:
@@ -131,9 +139,9 @@ def stalls(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether BSCA first goes on as without a budget, then stalls.
 
     Each budget on each data set. Early: after five epochs the dual suboptimality is no
-    more than 1.1 times that without a budget. Late: from epoch 100 to the last it does
-    not fall by a tenth, without a budget it does. KKT violations over the last ten
-    epochs are ten times those without a budget at least. Supported if late phase and
+    more than 1.1 times that without a budget. Late: over the last half of the epochs it
+    does not fall by a tenth, without a budget it does. KKT violations over the last
+    states are ten times those without a budget at least. Supported if late phase and
     violations are so in all cases and the early one in most, contradicted if none is,
     else mixed.
     """
@@ -163,13 +171,16 @@ def _phases(outcome: Outcome, free: Outcome) -> tuple[bool, bool, bool]:
     left, left_free = (
         np.mean(one["curves"]["suboptimality"], axis=0) for one in (outcome, free)
     )
+    last = bsca_theorem.LAST
     violated, violated_free = (
-        np.mean(one["curves"]["violation"], axis=0)[-10:].mean()
+        np.mean(one["curves"]["violation"], axis=0)[-last:].mean()
         for one in (outcome, free)
     )
-    early = left[EARLY - 1] <= UNAFFECTED * left_free[EARLY - 1]
-    falls = left_free[-1] < STALLED * left_free[LATE - 1]
-    late = falls and left[-1] >= STALLED * left[LATE - 1]
+    points = np.array(bsca_theorem.POINTS)
+    soon, half = np.searchsorted(points, EARLY), np.searchsorted(points, LATE)
+    early = left[soon] <= UNAFFECTED * left_free[soon]
+    falls = left_free[-1] < STALLED * left_free[half]
+    late = falls and left[-1] >= STALLED * left[half]
     return bool(early), bool(late), bool(violated >= REMAINS * violated_free)
 
 
@@ -180,39 +191,31 @@ def promised_progress(asked: Question, evidence: Evidence) -> Finding:
     all of them, with and without a budget; contradicted if not even without one, else
     mixed.
     """
-    kept: dict[str, list[float]] = {
-        "no budget": [],
-        "as printed": [],
-        "with the least ratio": [],
-        "bound": [],
-    }
+    free, printed, promised, bounded = [], [], [], []
     for data in asked.data:
         for system, outcome in _cells(asked, evidence, data).items():
-            printed, least = (
-                bsca_theorem.kept(outcome, key)
-                for key in ("promised", "promised_by_least")
-            )
+            share = bsca_theorem.kept(outcome, "promised")
+            bounded.append(bsca_theorem.bounded(outcome))
             if system == "no budget":
-                kept[system].append(printed)
+                free.append(share)
             else:
-                kept["as printed"].append(printed)
-                kept["with the least ratio"].append(least)
-            kept["bound"].append(bsca_theorem.bounded(outcome))
-    if not kept["no budget"] or not kept["as printed"]:
+                printed.append(share)
+                promised.append(bsca_theorem.promising(outcome))
+    if not free or not printed:
         return NOT_RUN
-    least_kept = {name: 100 * min(shares) for name, shares in kept.items()}
     verdict = MIXED
-    if least_kept["no budget"] < 100:
+    if min(free) < 1:
         verdict = CONTRADICTED
-    elif least_kept["as printed"] == 100:
+    elif min(printed) == 1:
         verdict = SUPPORTED
     return Finding(
         verdict,
-        f"kept without a budget at {least_kept['no budget']:.0f} % of the states at "
-        f"least; on a budget, with E as printed, at {least_kept['as printed']:.0f} %, "
-        "with the least instead of the largest ratio at "
-        f"{least_kept['with the least ratio']:.0f} %; the theorem's inequality, which "
-        f"is loose, holds in {least_kept['bound']:.0f} % of the epochs",
+        f"kept without a budget at {100 * min(free):.0f} % of the states at least; on "
+        f"a budget, with E as printed, at {100 * min(printed):.0f} to "
+        f"{100 * max(printed):.0f} %; with the least instead of the largest ratio, "
+        f"which the proof needs, E < 1 at {100 * max(promised):.1f} % of the states at "
+        "most. The theorem's inequality, which is loose, holds in "
+        f"{100 * min(bounded):.0f} % of the epochs at least",
     )
 
 
@@ -365,9 +368,9 @@ def slightly_slower(asked: Question, evidence: Evidence) -> Finding:
 def tradeoff_of_cells(asked: Question, evidence: Evidence) -> Finding:
     """Judge what larger cells do, and whether the paper's are a good compromise.
 
-    Three statements: sizes fall with every larger delta; mistakes rise with it, by
-    their rank correlation at 1 %; the paper's delta balances the two, in that twice the
-    delta costs more mistakes than half of it saves. All, none, or mixed.
+    Three statements: sizes fall, or stay, with every larger delta; mistakes rise with
+    it, by their rank correlation at 1 %; the paper's delta balances the two, in that
+    twice the delta costs more mistakes than half of it saves. All, none, or mixed.
     """
     (data,) = asked.data
     found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
@@ -378,7 +381,7 @@ def tradeoff_of_cells(asked: Question, evidence: Evidence) -> Finding:
     rank = spearmanr(found["diameters"], rates)
     paper = avm_tradeoff.SHARES.index(1.0)
     holds = [
-        bool(np.all(np.diff(sizes) < 0)),
+        bool(np.all(np.diff(sizes) <= 0) and sizes[-1] < sizes[0]),
         bool(rank.statistic > 0 and rank.pvalue < LEVEL),
         bool(rates[-1] - rates[paper] > rates[paper] - rates[0]),
     ]
@@ -394,8 +397,8 @@ def schedule(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether more approximation weakens predictions.
 
     Where the most rows are kept, largest beta and smallest rho, there are fewer
-    mistakes than where none is (t-test at 1 %); the model is larger. All, none, or
-    mixed.
+    mistakes than where none is (paired t-test at 1 %); the model is larger. All, none,
+    or mixed.
     """
     (data,) = asked.data
     found = evidence.outcome(asked.target, data, avm_tradeoff.SYSTEM)
@@ -403,7 +406,7 @@ def schedule(asked: Question, evidence: Evidence) -> Finding:
         return NOT_RUN
     kept, never = found["surface"][-1][0], found["surface"][0][0]
     holds = [
-        sign_of_difference(Pair("", kept[0], never[0])) == 1,
+        _is_lower(kept[0], never[0]),
         bool(np.mean(kept[1]) > np.mean(never[1])),
     ]
     beta, rho = avm_tradeoff.BETAS[-1], avm_tradeoff.RHOS[0]
@@ -459,8 +462,8 @@ def steadier_and_lower(asked: Question, evidence: Evidence) -> Finding:
     """Judge DualSVRG-H-B, with the paper's step, beside DualSGD at equal parameters.
 
     Each data set and set of parameters: the mean loss at the end is lower, by its own
-    loss and by the hinge of both (t-test at 1 %), and the curve rises less on its last
-    stretch. All, none, or mixed.
+    loss and by the hinge of both (paired t-test at 1 %), and the curve rises less on
+    its last stretch. All, none, or mixed.
     """
     shown, holds = [], []
     for data in asked.data:
@@ -473,7 +476,7 @@ def steadier_and_lower(asked: Question, evidence: Evidence) -> Finding:
             kinds = (dualsvrg_convergence.OWN, dualsvrg_convergence.HINGE)
             for kind in kinds:
                 ends = [[run[-1] for run in curves[kind]] for curves in (one, two)]
-                holds.append(sign_of_difference(Pair("", *ends)) == 1)
+                holds.append(_is_lower(*ends))
             rises = [
                 float(np.mean([dualsvrg_convergence.restlessness(r) for r in runs]))
                 for runs in (one[kinds[0]], two[kinds[0]])
@@ -545,15 +548,14 @@ def larger_theta(asked: Question, evidence: Evidence) -> Finding:
     """Judge what a larger theta does.
 
     Each step: more rows move with every larger theta; there are more mistakes with the
-    largest than with the smallest (t-test at 1 %). All, none, or mixed.
+    largest than with the smallest (paired t-test at 1 %). All, none, or mixed.
     """
     shown, holds = [], []
     for name, outcome in _swept(asked, evidence):
         sizes = np.mean(outcome["curves"]["size"], axis=0)
         moved = 100 * (1 - sizes / outcome["rows"])
         runs = np.array(outcome["curves"]["mistakes"])
-        ends = Pair("", runs[:, 0].tolist(), runs[:, -1].tolist())
-        holds += [bool(np.all(np.diff(moved) > 0)), sign_of_difference(ends) == 1]
+        holds += [bool(np.all(np.diff(moved) > 0)), _is_lower(runs[:, 0], runs[:, -1])]
         shown.append(
             f"{name}: {moved[0]:.2f} to {moved[-1]:.2f} % move, mistakes "
             f"{runs[:, 0].mean():.2f} to {runs[:, -1].mean():.2f} %"
