@@ -21,7 +21,7 @@ from onkel.reproduce import (
     runner,
     store,
 )
-from onkel.reproduce.comparators import CONTRADICTED, NOT_RUN, SUPPORTED
+from onkel.reproduce.comparators import CONTRADICTED, NOT_RUN, SUPPORTED, Finding
 from onkel.reproduce.limited_fit import fit_within
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import (
@@ -262,7 +262,7 @@ def test_data_sets_may_have_loaders_of_their_own() -> None:
 
 
 def test_a_gap_that_grows_with_the_features(tmp_path: Path) -> None:
-    def write(gaps: dict[int, float]) -> own_judges.Finding:
+    def write(gaps: dict[int, float]) -> Finding:
         cells = {}
         for features, gap in gaps.items():
             for name, seconds in (("AVM-Hinge", 1.0), ("FOGD", gap)):
