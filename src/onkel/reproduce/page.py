@@ -47,6 +47,8 @@ def said_of(table: Table, cell: Cell, outcome: store.Outcome | None) -> str:
     compared = _compared(table, cell, outcome)
     if compared is not None:
         return compared.verdict
+    if "constant" not in outcome:  # what is measured is not an error
+        return OURS_ONLY
     ours = measured(outcome["values"]).mean
     return f"{CONSTANT} (ours)" if is_constant(ours, outcome["constant"]) else OURS_ONLY
 
