@@ -24,6 +24,7 @@ from onkel.reproduce import (
     evidence,
     nbsgd,
     page,
+    problems,
     published,
     reproduce,
     runner,
@@ -421,7 +422,7 @@ def test_unrest_is_the_spread_over_late_epochs() -> None:
 def test_curves_of_a_problem() -> None:
     work = small_task()
     signs = np.where(work.y, 1, -1)
-    task = bsca.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
+    task = problems.Problem("a", work.X, signs, work.X, signs, C=1.0, gamma=1.0)
     (cell, *_) = bsca.TABLES[4].cells()
     small = dataclasses.replace(cell.setup, fixed={"budget": 20, "max_iter": 3})
     curves = partial(bsca.curves, load=lambda name: task)
