@@ -161,6 +161,7 @@ def _over_time(panel: Any, found: Mapping[str, Any], kind: str) -> None:
     panel.set_xlabel("seconds")
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_errors_over_time(outcomes: Outcomes) -> Picture:

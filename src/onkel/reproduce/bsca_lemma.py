@@ -149,6 +149,7 @@ def share_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 def draw_shares(outcomes: dict[str, dict[str, Any]]) -> Picture:
     """Draw changing steps above, what becomes of violators below."""
+    outcomes = {data: found for data, found in outcomes.items() if set(found) - {EXACT}}
     picture = Picture(figsize=(4.4 * len(outcomes), 6.6), layout="constrained")
     panels = picture.subplots(2, len(outcomes), squeeze=False)
     for column, (data, found) in zip(panels.T, outcomes.items(), strict=True):

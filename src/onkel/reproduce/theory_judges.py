@@ -555,8 +555,8 @@ def larger_theta(asked: Question, evidence: Evidence) -> Finding:
         sizes = np.mean(outcome["curves"]["size"], axis=0)
         moved = 100 * (1 - sizes / outcome["rows"])
         runs = np.array(outcome["curves"]["mistakes"])
-        worse = _is_lower(runs[:, 0].tolist(), runs[:, -1].tolist())
-        holds += [bool(np.all(np.diff(moved) > 0)), worse]
+        ends = runs[:, 0].tolist(), runs[:, -1].tolist()
+        holds += [bool(np.all(np.diff(moved) > 0)), _is_lower(*ends)]
         shown.append(
             f"{name}: {moved[0]:.2f} to {moved[-1]:.2f} % move, mistakes "
             f"{runs[:, 0].mean():.2f} to {runs[:, -1].mean():.2f} %"
