@@ -16,6 +16,7 @@ from onkel.reproduce import (
     bogd_regret,
     bogd_times,
     bsca_curves,
+    bsca_judges,
     bsca_lemma,
     bsca_theorem,
     command,
@@ -27,6 +28,7 @@ from onkel.reproduce import (
     nbsgd_theorem,
     theory_judges,
 )
+from onkel.reproduce.claims import JUDGES
 from onkel.reproduce.comparators import CONTRADICTED, MIXED, SUPPORTED, Finding
 from onkel.reproduce.evidence import Evidence, Question
 from onkel.reproduce.objective import Objective
@@ -85,7 +87,7 @@ def judged(
     file_of(target, folder).write({"cells": cells})
     asked = {"data": list(outcomes), **asked}
     question = Question(by, target=target, **asked)
-    return theory_judges.JUDGES[by](question, Evidence(folder))
+    return JUDGES[by](question, Evidence(folder))
 
 
 # ---- what they share -----------------------------------------------------------------
@@ -132,7 +134,8 @@ def test_targets_of_theory_are_figures_with_a_judge() -> None:
     wanted = {"bsca/lemma2", "bsca/theorem1", "nbsgd/theorem11", "bogd/theorem3"}
     wanted |= {"bogd/times", "avm/theorem5", "dualsvrg/theorem2", "dualsvrg/theta"}
     assert all(isinstance(command.tables()[name], Figure) for name in wanted)
-    assert all(judge.__doc__ for judge in theory_judges.JUDGES.values())
+    judges = bsca_judges.JUDGES | theory_judges.JUDGES
+    assert all(judge.__doc__ for judge in judges.values())
 
 
 # ---- BSCA ----------------------------------------------------------------------------
@@ -186,7 +189,7 @@ def test_gains_of_a_step_and_what_is_promised(
 def made_progress(left: float, violation: float, gain: float) -> dict[str, Any]:
     epochs = len(bsca_theorem.POINTS)
     falling = np.geomspace(1.0, left, epochs)
-    falling[: np.searchsorted(bsca_theorem.POINTS, theory_judges.EARLY) + 1] = 1.0
+    falling[: np.searchsorted(bsca_theorem.POINTS, bsca_judges.EARLY) + 1] = 1.0
     curves = {
         "suboptimality": [falling.tolist()],
         "violation": [[violation] * epochs],
@@ -230,7 +233,7 @@ def test_who_is_good_sooner(tmp_path: Path) -> None:
 
 def test_merging_beside_the_lemma(tmp_path: Path) -> None:
     exact = {"limits": {"SCA": 0.1, "SGD": 0.2}, "values": [0.0]}
-    file_of(theory_judges.LEMMA, tmp_path).write({"cells": {"one/exact": exact}})
+    file_of(bsca_judges.LEMMA, tmp_path).write({"cells": {"one/exact": exact}})
     outcomes = {
         "one": {
             "BSCA, B = 5": {"curves": {"maintenance": [[0.11] * 12]}, "values": [1]},

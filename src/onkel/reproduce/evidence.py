@@ -47,6 +47,11 @@ class Evidence:
                 return found
         return None
 
+    def systems(self, target: str, data: str) -> dict[str, Outcome]:
+        """Return the outcomes of a data set by system."""
+        found = self.cells(target).items()
+        return {key[1]: outcome for key, outcome in found if key[0] == data}
+
     def budgets(self, target: str, data: str) -> list[str]:
         """Return the sizes of a data set's cells, ascending."""
         found = {key[2] for key in self.cells(target) if key[0] == data and key[2:]}

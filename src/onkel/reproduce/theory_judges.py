@@ -13,8 +13,6 @@ from onkel.reproduce import (
     avm_gap,
     avm_tradeoff,
     bogd_regret,
-    bsca_lemma,
-    bsca_theorem,
     dualsvrg_convergence,
     dualsvrg_rate,
     dualsvrg_sweeps,
@@ -33,16 +31,10 @@ from onkel.reproduce.comparators import (
 from onkel.reproduce.evidence import Evidence, Pair, Question
 from onkel.reproduce.store import Outcome
 
-LEMMA = "bsca/lemma2"  # where the limits are
-NEAR_LIMIT, ABOUT = 0.1, 0.25  # of the limit
-FIXED, KEPT_STEPPING = 0.9, 0.5  # shares of the margin violators
-EARLY, LATE = 5, 250  # epochs of BSCA on 300 rows: until, from about
-UNAFFECTED, STALLED, REMAINS = 1.1, 0.9, 10.0  # factors
 AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
 TWICE = 2.0
 HARDLY, STRAIGHT = 1.0, 0.9  # points; share of the variance
 ABOUT_AS_GOOD = 1.1  # times the least mistakes
-GOOD = 1.0  # points of test error from the best
 
 
 def _is_lower(first: Sequence[float], second: Sequence[float]) -> bool:
@@ -51,203 +43,6 @@ def _is_lower(first: Sequence[float], second: Sequence[float]) -> bool:
     if len(difference) < 2 or difference.mean() >= 0:
         return False
     return bool(np.ptp(difference) == 0 or ttest_rel(first, second).pvalue < LEVEL)
-
-
-def _cells(asked: Question, evidence: Evidence, data: str) -> dict[str, Outcome]:
-    """Return the outcomes of a data set by system."""
-    return {
-        key[1]: outcome
-        for key, outcome in evidence.cells(asked.target).items()
-        if key[0] == data
-    }
-
-
-def lemma(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether shares of changing steps tend to the limits of the lemma.
-
-    Both systems without a budget: a limit is reached if the mean over the last ten
-    epochs is no further from it than a tenth of it. All, none, or mixed.
-    """
-    shown, near = [], []
-    for data in asked.data:
-        found = _cells(asked, evidence, data)
-        limits = found.get(bsca_lemma.EXACT, {}).get("limits", {})
-        for system, limit in limits.items():
-            if system in found:
-                share = float(np.mean(found[system]["values"]))
-                near.append(abs(share - limit) <= NEAR_LIMIT * limit)
-                shown.append(f"{data}, {system}: {share:.3f}, limit {limit:.3f}")
-    return Finding(counted(near), "; ".join(shown)) if shown else NOT_RUN
-
-
-def merging_by_lemma(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether shares of merging steps, on a budget, are about the lemma's limits.
-
-    Each system and budget on each data set: the mean over the last ten epochs is no
-    further from the limit than a quarter of it. All, none, or mixed.
-    """
-    shown, near = [], []
-    for data in asked.data:
-        exact = evidence.outcome(LEMMA, data, bsca_lemma.EXACT)
-        for system in (asked.first, asked.second):
-            limit = (exact or {}).get("limits", {}).get(str(system).removeprefix("B"))
-            shares = []
-            for budget in asked.each["budget"]:
-                label = asked.cell.format(system, budget=budget)
-                found = evidence.outcome(asked.target, data, label)
-                if found is not None and limit is not None:
-                    shares.append(_late_mean(found["curves"][asked.of]))
-                    near.append(abs(shares[-1] - limit) <= ABOUT * limit)
-            if shares:
-                numbers = ", ".join(f"{share:.3f}" for share in shares)
-                shown.append(f"{data}, {system} {numbers}, limit {limit:.3f}")
-    if not shown:
-        return NOT_RUN
-    lead = f"{sum(near)} of {len(near)} within a quarter of the limit"
-    return Finding(counted(near), f"{lead}. {'; '.join(shown)}")
-
-
-def fixed_violators(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether BSCA fixes margin violators at C, and BSGD goes on with them.
-
-    With 500 centres, over the last ten epochs, of the exact machine's violators: BSCA
-    has nine of ten at C and moves one of ten at most, more than half are below the
-    margin of BSGD, which steps on them at every visit. All, none, or mixed.
-    """
-    shown, holds = [], []
-    for data in asked.data:
-        found = _cells(asked, evidence, data)
-        if not {"BSCA, B = 500", "BSGD, B = 500"} <= set(found):
-            continue
-        dual, gradient = found["BSCA, B = 500"], found["BSGD, B = 500"]
-        at_C, moved = (_late_mean(dual["curves"][key]) for key in ("at_C", "moved"))
-        below = _late_mean(gradient["curves"]["below"])
-        fixed = at_C >= FIXED and moved <= 1 - FIXED
-        holds.append(fixed and below > KEPT_STEPPING)
-        shown.append(
-            f"{data}: BSCA has {100 * at_C:.0f} % of them at C and moves "
-            f"{100 * moved:.0f} % in an epoch, BSGD steps on {100 * below:.0f} %"
-        )
-    return Finding(counted(holds), "; ".join(shown)) if shown else NOT_RUN
-
-
-def _late_mean(runs: list[list[float]]) -> float:
-    return float(np.mean([run[-bsca_lemma.LAST :] for run in runs]))
-
-
-def stalls(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether BSCA first goes on as without a budget, then stalls.
-
-    Each budget on each data set. Early: after five epochs the dual suboptimality is no
-    more than 1.1 times that without a budget. Late: over the last half of the epochs it
-    does not fall by a tenth, without a budget it does. KKT violations over the last
-    states are ten times those without a budget at least. Supported if late phase and
-    violations are so in all cases and the early one in most, contradicted if none is,
-    else mixed.
-    """
-    cases: list[tuple[bool, bool, bool]] = []
-    for data in asked.data:
-        found = _cells(asked, evidence, data)
-        free = found.pop("no budget", None)
-        if free is not None:
-            cases += [_phases(one, free) for one in found.values()]
-    if not cases:
-        return NOT_RUN
-    early, late, violated = (sum(column) for column in zip(*cases, strict=True))
-    verdict = MIXED
-    if late == violated == len(cases) and early > len(cases) / 2:
-        verdict = SUPPORTED
-    elif not early + late + violated:
-        verdict = CONTRADICTED
-    return Finding(
-        verdict,
-        f"{len(cases)} cases: early as without a budget {early}, stalled late {late}, "
-        f"KKT violations remain {violated}",
-    )
-
-
-def _phases(outcome: Outcome, free: Outcome) -> tuple[bool, bool, bool]:
-    """Return whether early, late phase and violations are as the paper says."""
-    left, left_free = (
-        np.mean(one["curves"]["suboptimality"], axis=0) for one in (outcome, free)
-    )
-    last = bsca_theorem.LAST
-    violated, violated_free = (
-        np.mean(one["curves"]["violation"], axis=0)[-last:].mean()
-        for one in (outcome, free)
-    )
-    points = np.array(bsca_theorem.POINTS)
-    soon, half = np.searchsorted(points, EARLY), np.searchsorted(points, LATE)
-    early = left[soon] <= UNAFFECTED * left_free[soon]
-    falls = left_free[-1] < STALLED * left_free[half]
-    late = falls and left[-1] >= STALLED * left[half]
-    return bool(early), bool(late), bool(violated >= REMAINS * violated_free)
-
-
-def promised_progress(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether a mean step gains what the theorem promises.
-
-    At the end of every epoch. Supported if the promise, with E as printed, is kept at
-    all of them, with and without a budget; contradicted if not even without one, else
-    mixed.
-    """
-    free, printed, promised, bounded = [], [], [], []
-    for data in asked.data:
-        for system, outcome in _cells(asked, evidence, data).items():
-            share = bsca_theorem.kept(outcome, "promised")
-            bounded.append(bsca_theorem.bounded(outcome))
-            if system == "no budget":
-                free.append(share)
-            else:
-                printed.append(share)
-                promised.append(bsca_theorem.promising(outcome))
-    if not free or not printed:
-        return NOT_RUN
-    verdict = MIXED
-    if min(free) < 1:
-        verdict = CONTRADICTED
-    elif min(printed) == 1:
-        verdict = SUPPORTED
-    return Finding(
-        verdict,
-        f"kept without a budget at {100 * min(free):.0f} % of the states at least; on "
-        f"a budget, with E as printed, at {100 * min(printed):.0f} to "
-        f"{100 * max(printed):.0f} %; with the least instead of the largest ratio, "
-        f"which the proof needs, E < 1 at {100 * max(promised):.1f} % of the states at "
-        "most. The theorem's inequality, which is loose, holds in "
-        f"{100 * min(bounded):.0f} % of the epochs at least",
-    )
-
-
-def good_sooner(asked: Question, evidence: Evidence) -> Finding:
-    """Judge with which budget BSCA is good soonest.
-
-    Good: a mean test error within a point of the lowest of both budgets. `first` is
-    said to be sooner, on the data in `opposite` `second`. All, none, or mixed.
-    """
-    shown, right = [], []
-    for data in asked.data:
-        found = [
-            evidence.outcome(asked.target, data, str(side))
-            for side in (asked.first, asked.second)
-        ]
-        if found[0] is None or found[1] is None:
-            continue
-        errors, seconds = (
-            [np.mean(one["curves"][key], axis=0) for one in found if one]
-            for key in ("error", "seconds")
-        )
-        good = min(one.min() for one in errors) + GOOD
-        times = [
-            float(when[np.argmax(one <= good)]) if (one <= good).any() else np.inf
-            for one, when in zip(errors, seconds, strict=True)
-        ]
-        is_first = times[0] < times[1]
-        right.append(is_first == (data not in asked.opposite))
-        said = [f"{one:.1f} s" if np.isfinite(one) else "never" for one in times]
-        shown.append(f"{data} {said[0]}, {said[1]}")
-    text = f"within {GOOD:g} point of the best, {asked.title}: {'; '.join(shown)}"
-    return Finding(counted(right), text) if shown else NOT_RUN
 
 
 def falls_like_inverse(asked: Question, evidence: Evidence) -> Finding:
@@ -259,7 +54,7 @@ def falls_like_inverse(asked: Question, evidence: Evidence) -> Finding:
     """
     shown, powers = [], []
     for data in asked.data:
-        found = _cells(asked, evidence, data)
+        found = evidence.systems(asked.target, data)
         said = []
         for system in ("NBSGD", "SGD", "BSGD"):
             if system in found:
@@ -328,7 +123,7 @@ def bounded_regret(asked: Question, evidence: Evidence) -> Finding:
     """
     shown, broken = [], []
     for data in asked.data:
-        found = _cells(asked, evidence, data)
+        found = evidence.systems(asked.target, data)
         of = {k: one for k, one in found.items() if k.endswith(str(asked.first))}
         shares = {label: bogd_regret.largest_share(one) for label, one in of.items()}
         broken.append([share > 1 for share in shares.values()])
@@ -357,7 +152,7 @@ def slightly_slower(asked: Question, evidence: Evidence) -> Finding:
     """
     shown, slower = [], []
     for data in asked.data:
-        for label, outcome in _cells(asked, evidence, data).items():
+        for label, outcome in evidence.systems(asked.target, data).items():
             ratios = np.array(outcome["values"])
             enough = np.sum(ratios > 1) >= len(ratios) - 1
             slower.append(bool(enough and np.median(ratios) < TWICE))
@@ -445,7 +240,7 @@ def gap_by_delta(asked: Question, evidence: Evidence) -> Finding:
     shown, holds = [], []
     deltas = np.array(avm_gap.GAPS)
     for data in asked.data:
-        for label, outcome in _cells(asked, evidence, data).items():
+        for label, outcome in evidence.systems(asked.target, data).items():
             runs = np.array(outcome["curves"]["gap"])
             means = runs.mean(axis=0)
             errors = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
@@ -467,7 +262,7 @@ def steadier_and_lower(asked: Question, evidence: Evidence) -> Finding:
     """
     shown, holds = [], []
     for data in asked.data:
-        found = _cells(asked, evidence, data)
+        found = evidence.systems(asked.target, data)
         for whose in (dualsvrg_convergence.OF_REDUCED, dualsvrg_convergence.OF_PLAIN):
             names = [f"{one}, {whose}" for one in ("DualSVRG-H-B", "DualSGD")]
             if not set(names) <= set(found):
@@ -574,7 +369,7 @@ def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
     """
     shown, bounded, falls, shrinks = [], [], [], []
     for data in asked.data:
-        for label, outcome in _cells(asked, evidence, data).items():
+        for label, outcome in evidence.systems(asked.target, data).items():
             bounded.append(dualsvrg_rate.is_bounded(label, outcome))
             rho = dualsvrg_rate.rate_of(label)
             power = dualsvrg_rate.power_of_memory(outcome)
@@ -599,12 +394,6 @@ def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
 
 
 JUDGES: dict[str, Callable[[Question, Evidence], Finding]] = {
-    "shares reach their limits": lemma,
-    "merges as the lemma says": merging_by_lemma,
-    "violators are fixed": fixed_violators,
-    "stalls late": stalls,
-    "promised progress": promised_progress,
-    "good sooner": good_sooner,
     "trade-off of cells": tradeoff_of_cells,
     "schedule of approximation": schedule,
     "always approximating": always_approximating,
