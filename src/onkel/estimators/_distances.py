@@ -46,9 +46,9 @@ def lost_in_single(X: Any, kernel: Kernel) -> float:
         return 0.0
     distances = squareform(squared_distances(_spread(X, FEW_ROWS)))
     np.fill_diagonal(distances, np.inf)
-    exponents = kernel.gamma * distances.min(axis=0)
-    in_double = exponents < LARGEST_IN_DOUBLE
-    return float(np.mean((exponents > LARGEST_IN_SINGLE) & in_double))
+    nearest, gamma = distances.min(axis=0), float(kernel.gamma)
+    in_double = nearest < LARGEST_IN_DOUBLE / gamma
+    return float(np.mean((nearest > LARGEST_IN_SINGLE / gamma) & in_double))
 
 
 def _spread(X: Any, most: int) -> Any:
