@@ -35,20 +35,15 @@ def _papers() -> dict[str, Any]:
 def status(table: Table, folder: Path) -> str:
     """Say how much of a table or figure was run, and what came of it."""
     content = store.file_of(table.target, folder).read()
-    if isinstance(table, Figure):
-        run = [
-            cell
-            for cell in table.cells()
-            if "values" in content["cells"].get(cell.key, {})
-        ]
-        return "reproduced" if run else "not run"
-    numbers = [cell for cell in table.cells() if not table.is_extra(cell)]
-    run = [c for c in numbers if "values" in content["cells"].get(c.key, {})]
+    is_figure = isinstance(table, Figure)
+    wanted = [cell for cell in table.cells() if is_figure or not table.is_extra(cell)]
+    run = [cell for cell in wanted if "values" in content["cells"].get(cell.key, {})]
     if not run:
         return "not run"
-    word = "reproduced" if len(run) == len(numbers) else "partly"
-    found = counts(table, content)
-    return f"{word}, {len(run)} of {len(numbers)} numbers: {found}"
+    word = "reproduced" if len(run) == len(wanted) else "partly"
+    if is_figure:
+        return f"{word}, {len(run)} of {len(wanted)} parts, on data of ours"
+    return f"{word}, {len(run)} of {len(wanted)} numbers: {counts(table, content)}"
 
 
 def _of(verdict: str, found: Mapping[str, Finding], letter: str) -> list[str]:
