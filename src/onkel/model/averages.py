@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.functions import typedispatch
+from onkel.model.growing import enlarged
 from onkel.model.rows import copy_point
 
 # Rows after which the masses are settled, against cancellation.
@@ -199,11 +200,11 @@ class Whole(NamedTuple):
     def with_room(self, rows: int) -> "Whole":
         """Copy with room for so many rows, and some more."""
         size = int(self.counters[0].retired)
-        more = 0, size + 2 * rows
+        room = 2 * size + 2 * rows
         return self._replace(
-            points=np.pad(self.points[:size], (more, (0, 0))),
-            norms=np.pad(self.norms[:size], more),
-            masses=np.pad(self.masses[:, :size], ((0, 0), more)),
+            points=enlarged(self.points[:size], room, self.points.shape[1]),
+            norms=enlarged(self.norms[:size], room),
+            masses=enlarged(self.masses[:, :size], len(self.masses), room),
         )
 
     def mapped(self, matrix: np.ndarray) -> "Whole":
@@ -228,8 +229,8 @@ def _total(average: Any) -> float:
 
 
 def _resized(average: Any, size: int, capacity: int) -> Any:
-    more = (0, 0), (0, capacity - size)
-    lag, mass = (np.pad(old[:, :size], more) for old in (average.lag, average.mass))
+    both, outputs = (average.lag, average.mass), len(average.lag)
+    lag, mass = (enlarged(old[:, :size], outputs, capacity) for old in both)
     return average._replace(lag=lag, mass=mass)
 
 

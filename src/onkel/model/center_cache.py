@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.functions import inner, typedispatch
+from onkel.model.growing import enlarged
 
 # Edits after which incrementally kept norms and scores are computed afresh.
 REFRESH = 4096
@@ -103,8 +104,8 @@ class Later(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Later":
         """Copy into another capacity."""
-        more = (0, 0), (0, capacity - size)
-        return Later(np.pad(self.scores[:, :size], more))
+        outputs = len(self.scores)
+        return Later(enlarged(self.scores[:, :size], outputs, capacity))
 
     def mapped(self, matrix: np.ndarray) -> "Later":
         """Map the outputs by a matrix."""
@@ -131,7 +132,7 @@ class Gram(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Gram":
         """Copy into another capacity."""
-        values = np.pad(self.values[:size, :size], (0, capacity - size))
+        values = enlarged(self.values[:size, :size], capacity, capacity)
         return Gram(*Later(self.scores).resized(size, capacity), values)
 
     def mapped(self, matrix: np.ndarray) -> "Gram":
@@ -157,9 +158,9 @@ class Nearest(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Nearest":
         """Copy into another capacity."""
-        gram, more = Gram(self.scores, self.values), (0, capacity - size)
-        nearest = np.pad(self.nearest[:size], more, constant_values=-1)
-        since = np.pad(self.since[:size], more)
+        gram = Gram(self.scores, self.values)
+        nearest, since = np.full(capacity, -1), enlarged(self.since[:size], capacity)
+        nearest[:size] = self.nearest[:size]
         return Nearest(*gram.resized(size, capacity), nearest, since, self.clock)
 
     def mapped(self, matrix: np.ndarray) -> "Nearest":

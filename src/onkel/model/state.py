@@ -11,6 +11,7 @@ import numpy as np
 from onkel.features.absent import Absent
 from onkel.features.dispatch import width
 from onkel.model import averages
+from onkel.model.growing import enlarged
 from onkel.model.rows import Rows, beside
 from onkel.problem.kernels import Kernel
 
@@ -110,16 +111,16 @@ def allocate(
 def resized(model: Model, capacity: int) -> Model:
     """Copy a model into one of another capacity."""
     size = int(model.counters[0].count)
-    more = 0, capacity - size
-    points = np.pad(model.points[:size], (more, (0, 0)))
+    outputs, features = len(model.coef), model.points.shape[1]
+    points, order = model.points[:size], order_of(model.points)
     return model._replace(
         counters=model.counters.copy(),
-        coef=np.pad(model.coef[:, :size], ((0, 0), more)),
-        points=np.asarray(points, order=order_of(model.points)),
-        norms=np.pad(model.norms[:size], more),
-        diag=np.pad(model.diag[:size], more),
-        birth=np.pad(model.birth[:size], more),
-        label=np.pad(model.label[:size], more),
+        coef=enlarged(model.coef[:, :size], outputs, capacity),
+        points=enlarged(points, capacity, features, order=order),
+        norms=enlarged(model.norms[:size], capacity),
+        diag=enlarged(model.diag[:size], capacity),
+        birth=enlarged(model.birth[:size], capacity),
+        label=enlarged(model.label[:size], capacity),
         cache=model.cache.resized(size, capacity),
         average=model.average.resized(size, capacity),
     )
