@@ -206,6 +206,23 @@ class Learner:
             model.cache.scores[:, :size] = known
             self.counters.norm2 = float((model.coef[:, :size] * known).sum())
 
+    def take_back(self) -> None:
+        """Let centres that left, and count in the mean, be centres of coefficient 0."""
+        average, first = self.model.average, int(self.counters.count)
+        if not isinstance(average, Whole):
+            return
+        gone = int(average.counters[0].retired)
+        self.model = self.model._replace(average=average.within)
+        self._make_room(gone)
+        model, back = self.model, slice(first, first + gone)
+        self.counters.count, average.counters[0].retired = first + gone, 0
+        norms = average.norms[:gone]
+        model.points[back], model.norms[back] = average.points[:gone], norms
+        model.diag[back] = kernels.diagonal(self.plan.kernel, norms)
+        model.birth[back], model.label[back] = self.counters.t, -1
+        model.coef[:, back] = model.average.lag[:, back] = 0.0
+        model.average.mass[:, back] = average.masses[:, :gone]
+
     def skip(self, rows: int) -> None:
         """Count rows that cannot be learnt from."""
         self.counters.t += rows

@@ -101,6 +101,9 @@ class DualEstimator(RecipeEstimator):
         kernel = self._kernel(X)
         plan = dual.make(kernel, self._loss(), y, self.C * weight, outputs)
         recipe = self._recipe(kernel, n)._replace(plan=plan)
+        if self.budget is None and recipe.window is not None:
+            # A centre whose variable comes to 0 leaves, and has been in the mean.
+            recipe = recipe._replace(window=Window(whole=True))
         # Last, because it may draw from the user's generator.
         order_rng, draws, _ = self._seeds()
         learner = Learner(recipe, Shape(outputs, X.shape[1], X.dtype), draws)
@@ -131,6 +134,7 @@ class DualEstimator(RecipeEstimator):
                 if stopped or abs(now - before) < self.tol * abs(now):
                     break
                 before = now
+        learner.take_back()
         if self.refit:
             self._refit(learner, X, y, weight, self.C)
         self.dual_variables_ = plan.dual

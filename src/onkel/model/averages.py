@@ -193,6 +193,11 @@ class Whole(NamedTuple):
     norms: Any  # shape (room,)
     masses: Any  # shape (outputs, room), float64: theirs
 
+    @property
+    def within(self) -> Mean:
+        """The mean of what is in the model; it shares the arrays."""
+        return Mean(self.lag, self.mass, self.counters)
+
     def resized(self, size: int, capacity: int) -> "Whole":
         """Copy into another capacity."""
         return _resized(self, size, capacity)
@@ -214,12 +219,17 @@ class Whole(NamedTuple):
 
     def skip(self, rows: int) -> None:
         """Count rows that left the model empty."""
-        _mean(self).skip(rows)
+        self.within.skip(rows)
+
+    def restart(self) -> None:
+        """Forget all iterates so far, and what left."""
+        self.within.restart()
+        self.counters[0].retired = 0
 
     def of(self, coef: np.ndarray, scale: float) -> np.ndarray:
         """True coefficients of the centres, then of those that left."""
         gone = self.masses[:, : self.counters[0].retired] / max(_total(self), 1.0)
-        present = _mean(self).of(coef, scale)
+        present = self.within.of(coef, scale)
         return np.concatenate([present, gone.astype(coef.dtype)], axis=1)
 
 
@@ -261,10 +271,6 @@ def allocate(
     return Whole(
         lag, mass, counters, points, np.zeros(0, dtype), np.zeros((outputs, 0))
     )
-
-
-def _mean(average: Whole) -> Mean:
-    return Mean(average.lag, average.mass, average.counters)
 
 
 @count_row.register(Mean)
