@@ -523,7 +523,8 @@ def test_comparisons() -> None:
     assert (
         comparators.sign_of_difference(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
     )
-    assert comparators.better([near, far]).verdict == comparators.SUPPORTED
+    assert comparators.better([near, far]).verdict == comparators.MIXED
+    assert comparators.better([near, far, far]).verdict == comparators.SUPPORTED
     assert comparators.better([near, far, far], larger=True).verdict == (
         comparators.CONTRADICTED
     )

@@ -150,8 +150,8 @@ Numbered as in our notes on the papers, in our words. *supported*, *contradicted
 protocols, and by a rule, never by hand. *not tested* says why not; *no data*: nobody
 here has them. Where cells are compared, "<" and ">" are differences by a t-test at 1 %,
 "≈" is none that the test shows, "?" what cannot be told: of single runs, and of times
-below 0.05 s. A claim that something is better is supported if it is so in half of the
-cells at least and the contrary in none, contradicted the other way round, and else
+below 0.05 s. A claim that something is better is supported if it is so in more than
+half of the cells and the contrary in none, contradicted the other way round, and else
 mixed, also where no difference shows at all. Times are of one thread on a busy machine:
 "≈" if they differ by less than half.
 Tables and pictures: [NBSGD](reproduce/nbsgd.md), [BOGD](reproduce/bogd.md),

@@ -182,9 +182,10 @@ def _tally(
 ) -> Finding:
     """Sum up comparisons.
 
-    A claim needs half of the pairs that tell anything, and none against it; so does the
-    contrary. One of most cases needs more than half. What shows no difference at all is
-    mixed: the test was made, and neither the claim has come true nor its contrary.
+    A claim needs more than half of the pairs that tell anything, and none against it;
+    so does the contrary. One of most cases bears some against it. What shows no
+    difference at all is mixed: the test was made, and neither the claim has come true
+    nor its contrary.
     """
     if not results:
         return NOT_RUN
@@ -195,9 +196,9 @@ def _tally(
     wins, losses = told.count(1), told.count(-1)
     half, verdict = len(told) / 2, MIXED
     good = len(told) - losses if or_equal else wins
-    if good > half if mostly else not losses and good >= half:
+    if good > half and (mostly or not losses):
         verdict = SUPPORTED
-    elif losses > half if mostly else not wins and losses >= half:
+    elif losses > half and (mostly or not wins):
         verdict = CONTRADICTED
     tally = f"{wins} of {len(told)} better, {losses} worse. "
     if not wins + losses:
