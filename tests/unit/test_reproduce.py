@@ -532,8 +532,40 @@ def test_comparisons() -> None:
     assert "1.05 ≈ 1.08" in comparators.better([near]).shown
     unknown = comparators.better([single])
     assert unknown.verdict == comparators.NOT_TESTED and "1.00 ? 3.05" in unknown.shown
+
+
+def test_what_is_nearly_equal_is_so_by_the_interval_of_the_difference() -> None:
+    near = evidence.Pair("a", [1.0, 1.1, 1.2], [1.05, 1.1, 1.15])
+    far = evidence.Pair("b", [1.0, 1.1, 1.2], [3.0, 3.1, 3.2])
+    loose = evidence.Pair("c", [0.0, 1.0, 2.0], [2.0, 1.0, 0.0])
+    single = evidence.Pair("d", [1.0], [1.0])
+    signs = [comparators.sign_of_gap(one, 0.5) for one in (near, far, loose, single)]
+    assert signs == [1, -1, 0, None]
+    # In the same orders the spread of both does not matter.
+    assert comparators.sign_of_gap(loose._replace(second=loose.first), 0.5) == 1
+    assert comparators.sign_of_gap(loose._replace(second=[1.0, 1.0]), 0.5) == 0
     assert comparators.alike([near, far], room=0.5).verdict == comparators.MIXED
     assert comparators.alike([near], room=0.5).verdict == comparators.SUPPORTED
+    assert comparators.alike([far], room=0.5).verdict == comparators.CONTRADICTED
+    assert comparators.alike([loose], room=0.5).verdict == comparators.MIXED
+    assert comparators.alike([single], room=0.5).verdict == comparators.NOT_TESTED
+    most = comparators.alike([near, near, far], room=0.5, mostly=True)
+    assert most.verdict == comparators.SUPPORTED
+    assert "2 of 3 within 0.5, 1 further apart. Largest gap: b 1.10 and" in most.shown
+
+
+def test_trends_are_those_of_ranks() -> None:
+    x = list(range(8))
+    up = [value**3 for value in x]
+    assert comparators.sign_of_trend(x, up) == 1
+    assert comparators.sign_of_trend(x, up[::-1]) == -1
+    assert comparators.sign_of_trend(x, [0, 5, 1, 4, 2, 3, 0, 5]) == 0
+    assert comparators.sign_of_trend(x[:5], up[:5]) is None
+    assert comparators.verdict_on([1, None, 1]) == comparators.SUPPORTED
+    assert comparators.verdict_on([-1, -1]) == comparators.CONTRADICTED
+    assert comparators.verdict_on([1, 0]) == comparators.MIXED
+    assert comparators.verdict_on([0]) == comparators.MIXED
+    assert comparators.verdict_on([None]) == comparators.NOT_TESTED
 
 
 def test_claims_that_something_is_not_worse_or_mostly_better() -> None:
@@ -561,6 +593,9 @@ def test_times_are_compared_where_they_can_be() -> None:
     assert comparators.sign_of_times(evidence.Pair("", [1.0], [1.4])) == 0
     assert comparators.sign_of_times(evidence.Pair("", [0.06], [0.0])) == -1
     assert comparators.faster([quick]).verdict == comparators.NOT_TESTED
+    equal = evidence.Pair("", [1.0], [1.4])
+    assert comparators.faster([equal]).verdict == comparators.MIXED
+    assert comparators.faster([equal], or_equal=True).verdict == comparators.SUPPORTED
     found = comparators.faster([quick, far], about="a, b")
     assert found.verdict == comparators.SUPPORTED
     assert "0.00 ? 0.01; b 1.00 < 3.00" in found.shown

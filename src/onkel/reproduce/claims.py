@@ -51,14 +51,15 @@ def _is_better(
     return better(pairs, larger, *words, or_equal, asked.mostly)
 
 
-def _is_faster(asked: Question, evidence: Evidence) -> Finding:
+def _is_faster(asked: Question, evidence: Evidence, or_equal: bool = False) -> Finding:
     of = "seconds" if asked.of == "values" else asked.of
     pairs = replace(asked, of=of).pairs(evidence)
-    return faster(pairs, asked.digits, asked.title)
+    return faster(pairs, asked.digits, asked.title, or_equal)
 
 
 def _is_within(asked: Question, evidence: Evidence) -> Finding:
-    return alike(asked.pairs(evidence), asked.room, asked.digits, asked.title)
+    words = (asked.digits, asked.title, asked.mostly)
+    return alike(asked.pairs(evidence), asked.room, *words)
 
 
 def _is_untested(asked: Question, evidence: Evidence) -> Finding:
@@ -76,6 +77,7 @@ JUDGES: dict[str, Judge] = {
     "within": _is_within,
     "no higher": partial(_is_better, or_equal=True),
     "no lower": partial(_is_better, larger=True, or_equal=True),
+    "no slower": partial(_is_faster, or_equal=True),
     "untested": _is_untested,
     "no data": _has_no_data,
     "smaller and worse by beta": own_judges.by_beta,
