@@ -54,7 +54,7 @@ def _is_better(
 def _is_faster(asked: Question, evidence: Evidence, or_equal: bool = False) -> Finding:
     of = "seconds" if asked.of == "values" else asked.of
     pairs = replace(asked, of=of).pairs(evidence)
-    return faster(pairs, asked.digits, asked.title, or_equal)
+    return faster(pairs, asked.digits, asked.title, or_equal, asked.mostly)
 
 
 def _is_within(asked: Question, evidence: Evidence) -> Finding:

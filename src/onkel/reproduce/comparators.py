@@ -182,14 +182,18 @@ def better(
 
 
 def faster(
-    pairs: Iterable[Pair], digits: int = 2, about: str = "", or_equal: bool = False
+    pairs: Iterable[Pair],
+    digits: int = 2,
+    about: str = "",
+    or_equal: bool = False,
+    mostly: bool = False,
 ) -> Finding:
     """Judge a claim that the first of each pair is faster; parameters as `better`."""
     told = _with_runs(pairs)
     results = [sign_of_times(pair) for pair in told]
     best = [Pair(name, [min(a)], [min(b)]) for name, a, b in told]
     shown = _shown(best, results, "><", digits)
-    return _tally(results, shown, f"seconds, {about}", or_equal)
+    return _tally(results, shown, f"seconds, {about}", or_equal, mostly)
 
 
 def alike(
