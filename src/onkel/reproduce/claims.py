@@ -86,7 +86,6 @@ JUDGES: dict[str, Judge] = {
     "dual negative on two": own_judges.negative_dual,
     "primal rises late": own_judges.late_rise,
     "time of a row by budget": own_judges.cost_of_a_row,
-    "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
     "gap grows with the features": own_judges.gap_by_features,

@@ -119,22 +119,6 @@ def cost_of_a_row(asked: Question, evidence: Evidence) -> Finding:
     return _listed(verdict, shown, "{} (five times the centres)")
 
 
-def wins_on_a9a(asked: Question, evidence: Evidence) -> Finding:
-    """Judge whether the best of the first is ahead of the second on a9a only."""
-    shown, right = [], []
-    for data in asked.data:
-        free, one = asked.best(evidence, asked.first, {"data": data})
-        bound, two = asked.best(evidence, asked.second, {"data": data})
-        if one and two:
-            wins = bool(np.mean(one) < np.mean(two))
-            right.append(wins == (data == "a9a"))
-            sign = "<" if wins else ">"
-            shown.append(
-                f"{data}: {free} {np.mean(one):.2f} {sign} {bound} {np.mean(two):.2f}"
-            )
-    return _listed(counted(right), shown)
-
-
 def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether sizes hardly depend on the order."""
     shown, alike = [], []
