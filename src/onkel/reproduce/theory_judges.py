@@ -81,7 +81,7 @@ def objectives_of_a_pass(asked: Question, evidence: Evidence) -> Finding:
 
     Each data set and lambda; differences by a t-test at 1 %. At the end of the pass
     NBSGD is below both others; in the mean over the pass, by the logarithm of the rows,
-    BSGD is between NBSGD and SGD. Of these three comparisons all, none, or mixed.
+    BSGD is between NBSGD and SGD. Of these four comparisons all, none, or mixed.
     """
     shown, right = [], []
     for data in asked.data:
@@ -102,6 +102,7 @@ def objectives_of_a_pass(asked: Question, evidence: Evidence) -> Finding:
                 for first, second in (
                     (ends[0], ends[1]),
                     (ends[0], ends[2]),
+                    (means[0], means[1]),
                     (means[1], means[2]),
                 )
             ]
