@@ -31,7 +31,7 @@ from onkel.reproduce.comparators import (
 from onkel.reproduce.evidence import Evidence, Pair, Question
 from onkel.reproduce.store import Outcome
 
-AS_INVERSE, NOT_AS_INVERSE = -0.9, -0.5  # powers of T
+AS_INVERSE = -1.0  # power of T, or of m
 TWICE = 2.0
 HARDLY, STRAIGHT = 1.0, 0.9  # points; share of the variance
 ABOUT_AS_GOOD = 1.1  # times the least mistakes
@@ -48,11 +48,10 @@ def _is_lower(first: Sequence[float], second: Sequence[float]) -> bool:
 def falls_like_inverse(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether what is left of NBSGD falls like 1/T, from T = 1,024 to 16,384.
 
-    For the answer in `first`, on each data set. It does if the power of T is -0.9 or
-    less, which leaves room for the seeds and a logarithm; it does not if the power is
-    above -0.5. Supported if all do, contradicted if none does, else mixed.
+    For the answer in `first`, on each data set. It does if the 99 % interval of the
+    power of T reaches -1, or is below. All, none, or mixed.
     """
-    shown, powers = [], []
+    shown, falls = [], []
     for data in asked.data:
         found = evidence.systems(asked.target, data)
         said = []
@@ -61,19 +60,14 @@ def falls_like_inverse(asked: Question, evidence: Evidence) -> Finding:
                 runs = found[system]["curves"][str(asked.first)]
                 power = nbsgd_theorem.late_power(runs)
                 left = np.mean(runs, axis=0)[-1]
-                said.append(f"{system} T^{power.mean:.2f}, {left:.4f} at the end")
+                said.append(f"{system} T^{power.shown()}, {left:.4f} at the end")
                 if system == "NBSGD":
-                    powers.append(power.mean)
+                    falls.append(power.is_at_most(AS_INVERSE))
         if said:
             shown.append(f"{data}: {', '.join(said)}")
-    if not powers:
+    if not falls:
         return NOT_RUN
-    verdict = MIXED
-    if max(powers) <= AS_INVERSE:
-        verdict = SUPPORTED
-    elif min(powers) > NOT_AS_INVERSE:
-        verdict = CONTRADICTED
-    return Finding(verdict, f"{asked.first}. {'; '.join(shown)}")
+    return Finding(counted(falls), f"{asked.first}. {'; '.join(shown)}")
 
 
 def objectives_of_a_pass(asked: Question, evidence: Evidence) -> Finding:
@@ -365,8 +359,8 @@ def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
 
     Each data set and loss. Contradicted if a mean is above its bound. Supported if all
     are below, the first period shrinks what is left by rho at least, with the largest
-    memory, and what remains in the last third of the periods follows m^-0.9 or a faster
-    power of the memory; mixed if not.
+    memory, and what remains in the last third of the periods follows 1/m or a faster
+    power of the memory, by its 99 % interval; mixed if not.
     """
     shown, bounded, falls, shrinks = [], [], [], []
     for data in asked.data:
@@ -374,7 +368,7 @@ def geometric_to_memory(asked: Question, evidence: Evidence) -> Finding:
             bounded.append(dualsvrg_rate.is_bounded(label, outcome))
             rho = dualsvrg_rate.rate_of(label)
             power = dualsvrg_rate.power_of_memory(outcome)
-            shrinks.append(power.mean <= AS_INVERSE)
+            shrinks.append(power.is_at_most(AS_INVERSE))
             left = dualsvrg_rate.floors(outcome).mean(axis=0)
             fall = dualsvrg_rate.first_fall(outcome)
             falls.append(fall <= rho)
