@@ -84,7 +84,7 @@ JUDGES: dict[str, Judge] = {
     "dual monotone, primal not": own_judges.monotone_dual,
     "poor when stopped": own_judges.poor_when_stopped,
     "dual negative on two": own_judges.negative_dual,
-    "primal rises late": own_judges.late_rise,
+    "objectives rise late": own_judges.late_rise,
     "time of a row by budget": own_judges.cost_of_a_row,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
