@@ -88,6 +88,7 @@ JUDGES: dict[str, Judge] = {
     "time of a row by budget": own_judges.cost_of_a_row,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
+    "larger gains": own_judges.larger_gains,
     "gap grows with the features": own_judges.gap_by_features,
     **bsca_judges.JUDGES,
     **theory_judges.JUDGES,

@@ -122,7 +122,7 @@ def sign_of_gap(pair: Pair, room: float) -> int | None:
     return 1 if gap + margin <= room else -1 if gap - margin > room else 0
 
 
-def sign_of_trend(x: Sequence[float], y: Sequence[float]) -> int | None:
+def sign_of_trend(x: Iterable[float], y: Iterable[float]) -> int | None:
     """Return 1 if y rises with x, -1 if it falls, 0 if no trend is shown.
 
     By their rank correlation at 1 %; of fewer than six points nothing can be told.
@@ -133,9 +133,10 @@ def sign_of_trend(x: Sequence[float], y: Sequence[float]) -> int | None:
     >>> sign_of_trend(range(8), [0, 1, 3, 2, 5, 6, 8, 9])
     1
     """
-    if len(x) < FEWEST:
+    ranked = list(x), list(y)
+    if len(ranked[0]) < FEWEST:
         return None
-    rank = spearmanr(x, y)
+    rank = spearmanr(*ranked)
     return int(np.sign(rank.statistic)) if rank.pvalue < LEVEL else 0
 
 
@@ -144,9 +145,12 @@ def verdict_on(signs: Sequence[int | None]) -> str:
 
     All that can be told, none, or mixed.
     """
-    told = {sign for sign in signs if sign is not None}
-    verdict = MIXED if told else NOT_TESTED
-    return {(1,): SUPPORTED, (-1,): CONTRADICTED}.get(tuple(told), verdict)
+    told = [sign for sign in signs if sign is not None]
+    if not told:
+        return NOT_TESTED
+    if min(told) == 1:
+        return SUPPORTED
+    return CONTRADICTED if max(told) == -1 else MIXED
 
 
 def better(

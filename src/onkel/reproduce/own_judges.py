@@ -12,15 +12,17 @@ from onkel.reproduce.comparators import (
     NOT_RUN,
     SUPPORTED,
     Finding,
+    better,
     counted,
     sign_of_trend,
     verdict_on,
 )
-from onkel.reproduce.evidence import Evidence, Question
+from onkel.reproduce.evidence import Evidence, Pair, Question, Side
 from onkel.reproduce.powers import power_of
 from onkel.reproduce.summary import LATE
 
 POOR = 5.0  # points of test error
+ERRORS = ("rmse", "error_pct", "mistake_rate_pct")
 ALIKE = 1.25  # times the fewest cores
 
 
@@ -33,8 +35,8 @@ def by_beta(asked: Question, evidence: Evidence) -> Finding:
     if not found:
         return NOT_RUN
     betas = sorted(found)
-    sizes = [np.mean(found[beta]["sizes"]) for beta in betas]
-    rates = [np.mean(found[beta]["values"]) for beta in betas]
+    sizes = [float(np.mean(found[beta]["sizes"])) for beta in betas]
+    rates = [float(np.mean(found[beta]["values"])) for beta in betas]
     trends = [sign_of_trend(betas, numbers) for numbers in (sizes, rates)]
     falls = [None if sign is None else -sign for sign in trends]
     shown = [
@@ -154,17 +156,18 @@ def sizes_of_cover(asked: Question, evidence: Evidence) -> Finding:
 
 def as_near_as_published(asked: Question, evidence: Evidence) -> Finding:
     """Judge whether the first are as near to the best of the second as published."""
-    paper, table = asked.target.split("/")
-    numbers = published.of(paper, table, "rmse")
     shown, near = [], []
     for data in asked.data:
-        sides, printed = [], []
-        for side in (asked.first, asked.second):
-            sides.append(asked.best(evidence, side, {"data": data}))
-            named = (e for e in numbers if e.dataset == data and e.algorithm in side)
-            printed.append(min(e.value for e in named if e.value is not None))
+        sides = [
+            asked.best(evidence, side, {"data": data})
+            for side in (asked.first, asked.second)
+        ]
+        printed = [
+            _least_published(asked.target, data, side)
+            for side in (asked.first, asked.second)
+        ]
         (name, runs), (best_name, best_runs) = sides
-        if runs and best_runs:
+        if runs and best_runs and all(printed):
             ours, best = float(np.mean(runs)), float(np.mean(best_runs))
             near.append(ours / best <= printed[0] / printed[1])
             shown.append(
@@ -173,6 +176,46 @@ def as_near_as_published(asked: Question, evidence: Evidence) -> Finding:
                 f"{printed[0] / printed[1]:.2f} times"
             )
     return _listed(counted(near), shown)
+
+
+def _least_published(target: str, data: str, side: Side) -> float:
+    """Return the lowest error that a paper prints of some systems; 0 if it has none.
+
+    What we add to a system stands after a comma.
+    """
+    sides = [side] if isinstance(side, str) else side
+    names = {name.partition(", ")[0] for name in sides}
+    values = (
+        e.value
+        for e in published.numbers()
+        if (f"{e.paper}/{e.table}", e.dataset) == (target, data)
+        and e.metric in ERRORS
+        and e.algorithm in names
+    )
+    return min((value for value in values if value is not None), default=0.0)
+
+
+def larger_gains(asked: Question, evidence: Evidence) -> Finding:
+    """Judge whether the first gain more on the second, on `data` than on those beside.
+
+    A gain is the share of the second's error that the first saves, in each order; it is
+    0 where nothing is saved.
+    """
+    gains = {}
+    for data in {*asked.data, *asked.each["beside"]}:
+        one, two = (
+            asked.best(evidence, side, {"data": data})[1]
+            for side in (asked.first, asked.second)
+        )
+        gains[data] = [
+            100 * max(0.0, 1 - a / b) for a, b in zip(one, two, strict=False)
+        ]
+    pairs = [
+        Pair(f"{data}, {small}", gains[data], gains[small])
+        for data in asked.data
+        for small in asked.each["beside"]
+    ]
+    return better(pairs, larger=True, digits=1, about=asked.about)
 
 
 def gap_by_features(asked: Question, evidence: Evidence) -> Finding:
