@@ -699,6 +699,40 @@ def test_stale_cells_are_marked(
     assert "3 of 3 cells were measured by an earlier protocol" in written.read_text()
 
 
+def test_a_cell_is_stale_by_the_code_of_its_own_loader_and_measure() -> None:
+    tables = command.tables()
+
+    def cell_on(target: str, data: str) -> tuple[Table, Cell]:
+        table = tables[target]
+        return table, next(c for c in table.cells() if c.setup and c.data == data)
+
+    # Who loads poker is not who loads a9a; both are measured by the runner.
+    poker, a9a = (
+        store.code_of(*cell_on("avm/table4", data)) for data in ("poker", "a9a")
+    )
+    assert poker != a9a != store.code_of(*cell_on("avm/theorem5", "IJCNN"))
+    assert {"choosing", "limited_fit", "online_data"} <= store.imported_by("runner")
+    assert not store.imported_by("avm_gap") & store.DESCRIBING
+    # Every name that is left out is one.
+    assert all(store._source(name) for name in store.DESCRIBING)
+    table = small_table()
+    cell = cell_of(table)
+    known = {
+        "fingerprint": store.fingerprint(table, cell),
+        "engine": "a",
+        "code": store.code_of(table, cell),
+    }
+
+    def why(**changes: str) -> str:
+        return store.staleness(table, cell, {**known, **changes}, "a")
+
+    assert why() == ""
+    assert why(code="other") == why(engine="b") == store.OTHER_ENGINE
+    assert why(engine="b", confirmed="a") == ""
+    del known["code"]
+    assert why() == ""  # stored earlier
+
+
 def test_stored_cells_are_run_again_and_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -721,6 +755,8 @@ def test_stored_cells_are_run_again_and_compared(
     (differs,) = [line for line in text.splitlines() if line.endswith("| differs |")]
     assert key in differs and "| 1 |" in differs
     assert kept.records["magic04/RBP/500"]["confirmed"] == store.engine()
+    known = kept.records["magic04/RBP/500"]["code"]
+    assert known == store.code_of(table, cell_of(table))
     assert "confirmed" not in kept.records[key]
     assert "†" not in one.read_text() and "‡" in one.read_text()
 
