@@ -679,6 +679,20 @@ def test_stored_outcomes_are_recognised_whatever_room_their_loaders_are_in() -> 
     assert sum(mark in asked for mark in stored) >= 0.9 * len(stored)
 
 
+def test_what_is_stored_was_measured_by_the_protocols_of_today() -> None:
+    others = []
+    for target, table in command.tables().items():
+        asked = {
+            cell.key: store.fingerprint(table, cell)
+            for cell in table.cells()
+            if cell.setup is not None
+        }
+        for key, found in store.file_of(target, DOCS / "reproduce").records.items():
+            if "values" in found and found.get("fingerprint") != asked.get(key, "-"):
+                others.append(f"{target}: {key}")
+    assert others == []
+
+
 # ---- stale cells, and cells that are run again ---------------------------------------
 
 
