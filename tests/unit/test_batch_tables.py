@@ -21,7 +21,13 @@ from onkel.reproduce import (
     runner,
     store,
 )
-from onkel.reproduce.comparators import CONTRADICTED, NOT_RUN, SUPPORTED, Finding
+from onkel.reproduce.comparators import (
+    CONTRADICTED,
+    NOT_RUN,
+    NOT_TESTED,
+    SUPPORTED,
+    Finding,
+)
 from onkel.reproduce.limited_fit import fit_within
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import (
@@ -278,7 +284,11 @@ def test_a_gap_that_grows_with_the_features(tmp_path: Path) -> None:
         )
         return own_judges.gap_by_features(asked, evidence.Evidence(tmp_path))
 
-    growing = write({5: 1.0, 10: 2.0, 20: 3.0, 40: 4.0})
+    features = (5, 10, 20, 40, 80, 160)
+    gaps = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    growing = write(dict(zip(features, gaps, strict=True)))
     assert growing.verdict == SUPPORTED and "20 (20 features) 3.0" in growing.shown
-    assert write({5: 4.0, 10: 3.0, 20: 2.0, 40: 1.0}).verdict == CONTRADICTED
-    assert write({5: 4.0, 10: 3.0}) == NOT_RUN
+    shrinking = write(dict(zip(features, gaps[::-1], strict=True)))
+    assert shrinking.verdict == CONTRADICTED
+    assert write({5: 1.0, 10: 2.0, 20: 3.0}).verdict == NOT_TESTED  # too few
+    assert write({}) == NOT_RUN

@@ -523,7 +523,8 @@ def test_comparisons() -> None:
     assert (
         comparators.sign_of_difference(evidence.Pair("c", [2.0, 2.0], [1.0, 1.0])) == -1
     )
-    assert comparators.better([near, far]).verdict == comparators.SUPPORTED
+    assert comparators.better([near, far]).verdict == comparators.MIXED
+    assert comparators.better([near, far, far]).verdict == comparators.SUPPORTED
     assert comparators.better([near, far, far], larger=True).verdict == (
         comparators.CONTRADICTED
     )
@@ -531,8 +532,40 @@ def test_comparisons() -> None:
     assert "1.05 ≈ 1.08" in comparators.better([near]).shown
     unknown = comparators.better([single])
     assert unknown.verdict == comparators.NOT_TESTED and "1.00 ? 3.05" in unknown.shown
+
+
+def test_what_is_nearly_equal_is_so_by_the_interval_of_the_difference() -> None:
+    near = evidence.Pair("a", [1.0, 1.1, 1.2], [1.05, 1.1, 1.15])
+    far = evidence.Pair("b", [1.0, 1.1, 1.2], [3.0, 3.1, 3.2])
+    loose = evidence.Pair("c", [0.0, 1.0, 2.0], [2.0, 1.0, 0.0])
+    single = evidence.Pair("d", [1.0], [1.0])
+    signs = [comparators.sign_of_gap(one, 0.5) for one in (near, far, loose, single)]
+    assert signs == [1, -1, 0, None]
+    # In the same orders the spread of both does not matter.
+    assert comparators.sign_of_gap(loose._replace(second=loose.first), 0.5) == 1
+    assert comparators.sign_of_gap(loose._replace(second=[1.0, 1.0]), 0.5) == 0
     assert comparators.alike([near, far], room=0.5).verdict == comparators.MIXED
     assert comparators.alike([near], room=0.5).verdict == comparators.SUPPORTED
+    assert comparators.alike([far], room=0.5).verdict == comparators.CONTRADICTED
+    assert comparators.alike([loose], room=0.5).verdict == comparators.MIXED
+    assert comparators.alike([single], room=0.5).verdict == comparators.NOT_TESTED
+    most = comparators.alike([near, near, far], room=0.5, mostly=True)
+    assert most.verdict == comparators.SUPPORTED
+    assert "2 of 3 within 0.5, 1 further apart. Largest gap: b 1.10 and" in most.shown
+
+
+def test_trends_are_those_of_ranks() -> None:
+    x = list(range(8))
+    up = [value**3 for value in x]
+    assert comparators.sign_of_trend(x, up) == 1
+    assert comparators.sign_of_trend(x, up[::-1]) == -1
+    assert comparators.sign_of_trend(x, [0, 5, 1, 4, 2, 3, 0, 5]) == 0
+    assert comparators.sign_of_trend(x[:5], up[:5]) is None
+    assert comparators.verdict_on([1, None, 1]) == comparators.SUPPORTED
+    assert comparators.verdict_on([-1, -1]) == comparators.CONTRADICTED
+    assert comparators.verdict_on([1, 0]) == comparators.MIXED
+    assert comparators.verdict_on([0]) == comparators.MIXED
+    assert comparators.verdict_on([None]) == comparators.NOT_TESTED
 
 
 def test_claims_that_something_is_not_worse_or_mostly_better() -> None:
@@ -560,6 +593,9 @@ def test_times_are_compared_where_they_can_be() -> None:
     assert comparators.sign_of_times(evidence.Pair("", [1.0], [1.4])) == 0
     assert comparators.sign_of_times(evidence.Pair("", [0.06], [0.0])) == -1
     assert comparators.faster([quick]).verdict == comparators.NOT_TESTED
+    equal = evidence.Pair("", [1.0], [1.4])
+    assert comparators.faster([equal]).verdict == comparators.MIXED
+    assert comparators.faster([equal], or_equal=True).verdict == comparators.SUPPORTED
     found = comparators.faster([quick, far], about="a, b")
     assert found.verdict == comparators.SUPPORTED
     assert "0.00 ? 0.01; b 1.00 < 3.00" in found.shown
@@ -643,6 +679,20 @@ def test_stored_outcomes_are_recognised_whatever_room_their_loaders_are_in() -> 
     assert sum(mark in asked for mark in stored) >= 0.9 * len(stored)
 
 
+def test_what_is_stored_was_measured_by_the_protocols_of_today() -> None:
+    others = []
+    for target, table in command.tables().items():
+        asked = {
+            cell.key: store.fingerprint(table, cell)
+            for cell in table.cells()
+            if cell.setup is not None
+        }
+        for key, found in store.file_of(target, DOCS / "reproduce").records.items():
+            if "values" in found and found.get("fingerprint") != asked.get(key, "-"):
+                others.append(f"{target}: {key}")
+    assert others == []
+
+
 # ---- stale cells, and cells that are run again ---------------------------------------
 
 
@@ -661,6 +711,40 @@ def test_stale_cells_are_marked(
     other = dataclasses.replace(table, dtype="float32")
     page.write("bogd", [other], tmp_path)
     assert "3 of 3 cells were measured by an earlier protocol" in written.read_text()
+
+
+def test_a_cell_is_stale_by_the_code_of_its_own_loader_and_measure() -> None:
+    tables = command.tables()
+
+    def cell_on(target: str, data: str) -> tuple[Table, Cell]:
+        table = tables[target]
+        return table, next(c for c in table.cells() if c.setup and c.data == data)
+
+    # Who loads poker is not who loads a9a; both are measured by the runner.
+    poker, a9a = (
+        store.code_of(*cell_on("avm/table4", data)) for data in ("poker", "a9a")
+    )
+    assert poker != a9a != store.code_of(*cell_on("avm/theorem5", "IJCNN"))
+    assert {"choosing", "limited_fit", "online_data"} <= store.imported_by("runner")
+    assert not store.imported_by("avm_gap") & store.DESCRIBING
+    # Every name that is left out is one.
+    assert all(store._source(name) for name in store.DESCRIBING)
+    table = small_table()
+    cell = cell_of(table)
+    known = {
+        "fingerprint": store.fingerprint(table, cell),
+        "engine": "a",
+        "code": store.code_of(table, cell),
+    }
+
+    def why(**changes: str) -> str:
+        return store.staleness(table, cell, {**known, **changes}, "a")
+
+    assert why() == ""
+    assert why(code="other") == why(engine="b") == store.OTHER_ENGINE
+    assert why(engine="b", confirmed="a") == ""
+    del known["code"]
+    assert why() == ""  # stored earlier
 
 
 def test_stored_cells_are_run_again_and_compared(
@@ -685,6 +769,8 @@ def test_stored_cells_are_run_again_and_compared(
     (differs,) = [line for line in text.splitlines() if line.endswith("| differs |")]
     assert key in differs and "| 1 |" in differs
     assert kept.records["magic04/RBP/500"]["confirmed"] == store.engine()
+    known = kept.records["magic04/RBP/500"]["code"]
+    assert known == store.code_of(table, cell_of(table))
     assert "confirmed" not in kept.records[key]
     assert "†" not in one.read_text() and "‡" in one.read_text()
 

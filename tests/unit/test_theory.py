@@ -206,13 +206,57 @@ def test_judges_of_the_theorem(tmp_path: Path) -> None:
     stalled = made_progress(1.0, 0.1, gain=-1e-3)
     outcomes = {"one": {"no budget": free, "B = 30": stalled}}
     check(outcomes, bsca_theorem.progress_rows, bsca_theorem.draw_progress, tmp_path)
-    assert judged("stalls late", outcomes, tmp_path).verdict == SUPPORTED
+    found = judged("stalls late", outcomes, tmp_path)
+    assert found.verdict == SUPPORTED
+    assert "early as without a budget 1, stalled late 1" in found.shown
     progress = judged("promised progress", outcomes, tmp_path)
     assert progress.verdict == MIXED
     assert "as printed, at 0 to 0 %" in progress.shown
     assert "E < 1 at 0.0 %" in progress.shown
     free["curves"]["gain"][0][7] = 0.0
     assert judged("promised progress", outcomes, tmp_path).verdict == CONTRADICTED
+
+
+def test_objectives_that_rise_late_and_the_time_of_a_row(tmp_path: Path) -> None:
+    def made(primal: list[float], seconds: float) -> dict[str, Any]:
+        curves = {"primal": [primal], "dual": [list(range(10))]}
+        return {
+            **{"values": [0.0], "rows": 100},
+            "curves": {**curves, "seconds": [[seconds] * 10, [1.01 * seconds] * 10]},
+        }
+
+    rising, falling = list(range(10, 20)), list(range(20, 10, -1))
+    restless = [15.0, 12, 18, 11, 16, 13, 17, 12, 16, 14]
+    asked: dict[str, Any] = {"first": ["1", "2", "4"], "cell": "B = {}"}
+    for curve, power, verdicts in (
+        (rising, 1, (SUPPORTED, SUPPORTED)),
+        (falling, 2, (CONTRADICTED, CONTRADICTED)),
+        (restless, 0, (MIXED, SUPPORTED)),
+    ):
+        budgets = {f"B = {B}": made(curve, float(B**power)) for B in (1, 2, 4)}
+        outcomes = {"one": budgets}
+        judges = ("objectives rise late", "time of a row by budget")
+        for by, verdict in zip(judges, verdicts, strict=True):
+            assert judged(by, outcomes, tmp_path, **asked).verdict == verdict
+
+
+def test_gains_on_large_sets(tmp_path: Path) -> None:
+    def made(ours: float) -> dict[str, Any]:
+        return {
+            "a": {"values": [ours, 1.01 * ours]},
+            "b": {"values": [10.0, 10.1]},
+        }
+
+    asked = {"data": ["large"], "each": {"beside": ["small"]}}
+    sides = {"first": ["a"], "second": ["b"]}
+    for large, small, verdict in (
+        (5.0, 9.0, SUPPORTED),
+        (9.0, 5.0, CONTRADICTED),
+        (20.0, 40.0, MIXED),  # no gains at all
+    ):
+        outcomes = {"large": made(large), "small": made(small)}
+        found = judged("larger gains", outcomes, tmp_path, **asked, **sides)
+        assert found.verdict == verdict
 
 
 def test_who_is_good_sooner(tmp_path: Path) -> None:
@@ -229,6 +273,9 @@ def test_who_is_good_sooner(tmp_path: Path) -> None:
     assert found.verdict == SUPPORTED and "two never, 4.0 s" in found.shown
     asked["opposite"] = []
     assert judged("good sooner", outcomes, tmp_path, **asked).verdict == MIXED
+    # A little later is no later, as times are compared.
+    late = {"one": {"a": made([5], [3.2]), "b": made([5], [3])}}
+    assert judged("good sooner", late, tmp_path, **asked).verdict == SUPPORTED
 
 
 def test_merging_beside_the_lemma(tmp_path: Path) -> None:
@@ -292,8 +339,13 @@ def test_what_is_left_to_the_optimum(
     left = np.array(outcomes["one"]["SGD"]["curves"]["suffix average"])
     assert (left > 0).all() and (left[:, -1] < left[:, 0]).all()
     lengths = np.array(nbsgd_theorem.LENGTHS, dtype=float)
-    for power, verdict in ((-1.0, SUPPORTED), (-0.7, MIXED), (-0.2, CONTRADICTED)):
-        outcomes["one"]["NBSGD"]["curves"]["last iterate"] = [(lengths**power).tolist()]
+    for powers, verdict in (
+        ((-1.0, -1.0, -1.0), SUPPORTED),
+        ((-0.9, -0.91, -0.905), CONTRADICTED),
+        ((-0.7, -0.9, -1.1), SUPPORTED),  # the interval is wide
+    ):
+        curves = [(lengths**power).tolist() for power in powers]
+        outcomes["one"]["NBSGD"]["curves"]["last iterate"] = curves
         found = judged("falls like 1/T", outcomes, tmp_path, first="last iterate")
         assert found.verdict == verdict
 
@@ -317,7 +369,7 @@ def test_objectives_during_a_pass(
         outcomes["one"][f"{label}, lambda 2^-8"]["curves"]["objective"] = curves
     asked = {"each": {"lambda": ["2^-8"]}, "cell": "{}, lambda {lambda}"}
     found = judged("objectives of a pass", outcomes, tmp_path, **asked)
-    assert found.verdict == SUPPORTED and found.shown.startswith("3 of 3")
+    assert found.verdict == SUPPORTED and found.shown.startswith("4 of 4")
 
 
 # ---- BOGD ----------------------------------------------------------------------------
@@ -361,8 +413,8 @@ def test_times_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     outcomes = run(bogd_times.budgets("ijcnn1"), bogd_times.turns)
     assert len(outcomes["one"]["B = 10"]["values"]) == bogd_times.TURNS
     check(outcomes, bogd_times.time_rows, bogd_times.draw_times, tmp_path)
-    for ratios, verdict in (([1.2] * 9, SUPPORTED), ([0.9] * 9, CONTRADICTED)):
-        outcomes["one"]["B = 10"]["values"] = ratios
+    for ratio, verdict in ((1.2, SUPPORTED), (0.9, CONTRADICTED), (1.6, CONTRADICTED)):
+        outcomes["one"]["B = 10"]["values"] = [ratio] * 9
         assert judged("slightly slower", outcomes, tmp_path).verdict == verdict
 
 
@@ -393,9 +445,15 @@ def test_the_trade_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         SUPPORTED,
         CONTRADICTED,
     )
-    found["surface"][-1][0] = [[5.0, 5.1], [90, 91]]
-    found["surface"][0][0] = [[9.0, 9.1], [10, 11]]
-    assert judged("schedule of approximation", outcomes, tmp_path).verdict == SUPPORTED
+    kept = avm_tradeoff.rows_kept(found["rows"])
+    assert (kept[0] == 0).all() and (np.diff(kept[1:], axis=0) > 0).all()
+    made = np.stack([50.0 - 0.1 * kept, kept], axis=2)[..., np.newaxis]
+    by = "schedule of approximation"
+    for surface, verdict in ((made, SUPPORTED), (-made, CONTRADICTED)):
+        found["surface"] = surface.tolist()
+        assert judged(by, outcomes, tmp_path).verdict == verdict
+    found["surface"] = (made * [[1.0], [-1.0]]).tolist()
+    assert judged(by, outcomes, tmp_path).verdict == MIXED
 
 
 def test_gaps_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -489,7 +547,7 @@ def test_sweeps(
     values = np.array(dualsvrg_sweeps.VALUES[setting])
     for found in outcomes["one"].values():
         times = {"snapshot_period": 1.0 / values}.get(setting, 0.01 + values)
-        mistakes = 5.0 + 0.1 * np.arange(len(values)) + np.array([[0.0], [1e-3]])
+        mistakes = 5.0 + 0.05 * np.arange(len(values)) + np.array([[0.0], [1e-3]])
         found["curves"] = {
             "mistakes": mistakes.tolist(),
             "seconds": [times.tolist()] * 2,
@@ -503,6 +561,11 @@ def test_sweeps(
             found["curves"][kind] = turned.tolist()
         found["curves"]["mistakes"][0][0] += 50.0
     assert judged(by, outcomes, tmp_path, **asked).verdict == CONTRADICTED
+    if setting == "memory_size":
+        # Where nothing is learnt, that nothing changes says nothing.
+        for found in outcomes["one"].values():
+            found["curves"]["mistakes"] = [[found["constant"]] * len(values)] * 2
+        assert judged(by, outcomes, tmp_path, **asked).verdict == CONTRADICTED
 
 
 def test_the_rate_and_its_floor(

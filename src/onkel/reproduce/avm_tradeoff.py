@@ -40,6 +40,14 @@ def _in_orders(
     return [rates, sizes]
 
 
+def rows_kept(rows: int) -> np.ndarray:
+    """Return how many of so many rows a schedule keeps as they are, by beta and rho."""
+    t = np.arange(1, rows + 1)
+    return np.array(
+        [[np.minimum(1.0, beta * t**-rho).sum() for rho in RHOS] for beta in BETAS]
+    )
+
+
 def tradeoff(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
     """Measure passes with cells and schedules of all kinds."""
     work, setup = task(name), cell.setup

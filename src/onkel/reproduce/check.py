@@ -106,7 +106,11 @@ def check(
         one = _again(drawn, orders)
         checked.append(one)
         if one.is_same:
-            confirmed = {**drawn.outcome, "confirmed": store.engine()}
+            now = {
+                "confirmed": store.engine(),
+                "code": store.code_of(drawn.table, drawn.cell),
+            }
+            confirmed = {**drawn.outcome, **now}
             store.file_of(drawn.table.target, folder).add(drawn.cell.key, confirmed)
     about: dict[str, Any] = {"folder": folder, "seed": seed, "left_out": left_out}
     return _write(checked, len(known), about)

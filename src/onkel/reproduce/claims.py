@@ -51,14 +51,15 @@ def _is_better(
     return better(pairs, larger, *words, or_equal, asked.mostly)
 
 
-def _is_faster(asked: Question, evidence: Evidence) -> Finding:
+def _is_faster(asked: Question, evidence: Evidence, or_equal: bool = False) -> Finding:
     of = "seconds" if asked.of == "values" else asked.of
     pairs = replace(asked, of=of).pairs(evidence)
-    return faster(pairs, asked.digits, asked.title)
+    return faster(pairs, asked.digits, asked.title, or_equal, asked.mostly)
 
 
 def _is_within(asked: Question, evidence: Evidence) -> Finding:
-    return alike(asked.pairs(evidence), asked.room, asked.digits, asked.title)
+    words = (asked.digits, asked.title, asked.mostly)
+    return alike(asked.pairs(evidence), asked.room, *words)
 
 
 def _is_untested(asked: Question, evidence: Evidence) -> Finding:
@@ -76,17 +77,18 @@ JUDGES: dict[str, Judge] = {
     "within": _is_within,
     "no higher": partial(_is_better, or_equal=True),
     "no lower": partial(_is_better, larger=True, or_equal=True),
+    "no slower": partial(_is_faster, or_equal=True),
     "untested": _is_untested,
     "no data": _has_no_data,
     "smaller and worse by beta": own_judges.by_beta,
     "dual monotone, primal not": own_judges.monotone_dual,
     "poor when stopped": own_judges.poor_when_stopped,
     "dual negative on two": own_judges.negative_dual,
-    "primal rises late": own_judges.late_rise,
+    "objectives rise late": own_judges.late_rise,
     "time of a row by budget": own_judges.cost_of_a_row,
-    "wins only on a9a": own_judges.wins_on_a9a,
     "sizes over the orders": own_judges.sizes_of_cover,
     "as near to the best as published": own_judges.as_near_as_published,
+    "larger gains": own_judges.larger_gains,
     "gap grows with the features": own_judges.gap_by_features,
     **bsca_judges.JUDGES,
     **theory_judges.JUDGES,
@@ -150,8 +152,8 @@ Numbered as in our notes on the papers, in our words. *supported*, *contradicted
 protocols, and by a rule, never by hand. *not tested* says why not; *no data*: nobody
 here has them. Where cells are compared, "<" and ">" are differences by a t-test at 1 %,
 "≈" is none that the test shows, "?" what cannot be told: of single runs, and of times
-below 0.05 s. A claim that something is better is supported if it is so in half of the
-cells at least and the contrary in none, contradicted the other way round, and else
+below 0.05 s. A claim that something is better is supported if it is so in more than
+half of the cells and the contrary in none, contradicted the other way round, and else
 mixed, also where no difference shows at all. Times are of one thread on a busy machine:
 "≈" if they differ by less than half.
 Tables and pictures: [NBSGD](reproduce/nbsgd.md), [BOGD](reproduce/bogd.md),

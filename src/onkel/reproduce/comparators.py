@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_ind_from_stats
+from scipy.stats import spearmanr, ttest_ind_from_stats
 
+from onkel.reproduce.agreement import half_interval
 from onkel.reproduce.evidence import Pair
+from onkel.reproduce.summary import Measured, measured
 
 SUPPORTED, CONTRADICTED, MIXED = "supported", "contradicted", "mixed"
 # Nobody has run it, or runs cannot tell; nobody here has the data.
@@ -15,6 +17,8 @@ VERDICTS = (SUPPORTED, CONTRADICTED, MIXED, NOT_TESTED, NO_DATA)
 LEVEL = 0.01  # of the t-test
 # Of times: least factor, and least seconds.
 FACTOR, MEASURABLE = 1.5, 0.05
+# Points that a trend needs: of five no order is as unlikely as that, 2/5! > 1 %.
+FEWEST = 6
 # No difference is shown, though there was a test; nothing can be told.
 EQUAL, UNKNOWN = "≈", "?"
 
@@ -96,6 +100,59 @@ def sign_of_times(pair: Pair) -> int | None:
     return 1 if min(pair.first) == short else -1
 
 
+def sign_of_gap(pair: Pair, room: float) -> int | None:
+    """Return 1 if both are within `room` of each other, -1 if they are further apart.
+
+    By the 99 % interval of their difference: 0 if it has both, None of single runs.
+    Where there are as many runs of both they are in the same orders, and go in pairs.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.comparators import sign_of_gap
+    >>> from onkel.reproduce.evidence import Pair
+    >>> sign_of_gap(Pair("", [1.0, 1.1, 0.9], [2.0, 2.1, 1.9]), room=0.5)
+    -1
+    """
+    first, second = measured(pair.first), measured(pair.second)
+    if first.runs == second.runs == 1:
+        return None
+    if first.runs == second.runs:
+        first, second = measured(np.subtract(*pair[1:]).tolist()), Measured(0.0, 0.0)
+    gap, margin = abs(first.mean - second.mean), half_interval(first, second)
+    return 1 if gap + margin <= room else -1 if gap - margin > room else 0
+
+
+def sign_of_trend(x: Iterable[float], y: Iterable[float]) -> int | None:
+    """Return 1 if y rises with x, -1 if it falls, 0 if no trend is shown.
+
+    By their rank correlation at 1 %; of fewer than six points nothing can be told.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.comparators import sign_of_trend
+    >>> sign_of_trend(range(8), [0, 1, 3, 2, 5, 6, 8, 9])
+    1
+    """
+    ranked = list(x), list(y)
+    if len(ranked[0]) < FEWEST:
+        return None
+    rank = spearmanr(*ranked)
+    return int(np.sign(rank.statistic)) if rank.pvalue < LEVEL else 0
+
+
+def verdict_on(signs: Sequence[int | None]) -> str:
+    """Return the verdict on statements of which each is right (1), wrong (-1) or open.
+
+    All that can be told, none, or mixed.
+    """
+    told = [sign for sign in signs if sign is not None]
+    if not told:
+        return NOT_TESTED
+    if min(told) == 1:
+        return SUPPORTED
+    return CONTRADICTED if max(told) == -1 else MIXED
+
+
 def better(
     pairs: Iterable[Pair],
     larger: bool = False,
@@ -128,30 +185,40 @@ def better(
     return _tally(results, shown, about, or_equal, mostly)
 
 
-def faster(pairs: Iterable[Pair], digits: int = 2, about: str = "") -> Finding:
+def faster(
+    pairs: Iterable[Pair],
+    digits: int = 2,
+    about: str = "",
+    or_equal: bool = False,
+    mostly: bool = False,
+) -> Finding:
     """Judge a claim that the first of each pair is faster; parameters as `better`."""
     told = _with_runs(pairs)
     results = [sign_of_times(pair) for pair in told]
     best = [Pair(name, [min(a)], [min(b)]) for name, a, b in told]
-    return _tally(results, _shown(best, results, "><", digits), f"seconds, {about}")
+    shown = _shown(best, results, "><", digits)
+    return _tally(results, shown, f"seconds, {about}", or_equal, mostly)
 
 
 def alike(
-    pairs: Iterable[Pair], room: float, digits: int = 2, about: str = ""
+    pairs: Iterable[Pair],
+    room: float,
+    digits: int = 2,
+    about: str = "",
+    mostly: bool = False,
 ) -> Finding:
     """Judge a claim that both of each pair are nearly equal: no further than `room`."""
     told = _with_runs(pairs)
     if not told:
         return NOT_RUN
-    gaps = [abs(_mean(pair.first) - _mean(pair.second)) for pair in told]
-    near = [gap <= room for gap in gaps]
-    worst = told[int(np.argmax(gaps))]
-    lead = f"{about}: " if about else ""
-    return Finding(
-        counted(near),
-        f"{lead}{sum(near)} of {len(told)} within {room:g}; largest gap: {worst.name} "
-        f"{_mean(worst.first):.{digits}f} and {_mean(worst.second):.{digits}f}",
+    results = [sign_of_gap(pair, room) for pair in told]
+    worst = max(told, key=lambda pair: abs(_mean(pair.first) - _mean(pair.second)))
+    shown = (
+        f"Largest gap: {worst.name} {_mean(worst.first):.{digits}f} and "
+        f"{_mean(worst.second):.{digits}f}"
     )
+    said = (f"within {room:g}", "further apart", "99 % intervals have both")
+    return _tally(results, shown, about, mostly=mostly, said=said)
 
 
 def _mean(runs: Sequence[float]) -> float:
@@ -179,12 +246,14 @@ def _tally(
     about: str,
     or_equal: bool = False,
     mostly: bool = False,
+    said: tuple[str, str, str] = ("better", "worse", "no difference shown"),
 ) -> Finding:
     """Sum up comparisons.
 
-    A claim needs half of the pairs that tell anything, and none against it; so does the
-    contrary. One of most cases needs more than half. What shows no difference at all is
-    mixed: the test was made, and neither the claim has come true nor its contrary.
+    A claim needs more than half of the pairs that tell anything, and none against it;
+    so does the contrary. One of most cases bears some against it. What shows no
+    difference at all is mixed: the test was made, and neither the claim has come true
+    nor its contrary.
     """
     if not results:
         return NOT_RUN
@@ -195,11 +264,11 @@ def _tally(
     wins, losses = told.count(1), told.count(-1)
     half, verdict = len(told) / 2, MIXED
     good = len(told) - losses if or_equal else wins
-    if good > half if mostly else not losses and good >= half:
+    if good > half and (mostly or not losses):
         verdict = SUPPORTED
-    elif losses > half if mostly else not wins and losses >= half:
+    elif losses > half and (mostly or not wins):
         verdict = CONTRADICTED
-    tally = f"{wins} of {len(told)} better, {losses} worse. "
+    tally = f"{wins} of {len(told)} {said[0]}, {losses} {said[1]}. "
     if not wins + losses:
-        tally = "no difference shown. "
+        tally = f"{said[2]}. "
     return Finding(verdict, f"{lead}{tally}{shown}")

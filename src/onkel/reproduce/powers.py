@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
+
+LEVEL = 0.01  # of what is left outside of an interval
 
 
 class Power(NamedTuple):
@@ -11,6 +14,21 @@ class Power(NamedTuple):
 
     mean: float
     error: float
+    runs: int = 1
+
+    def is_at_most(self, claimed: float) -> bool:
+        """Whether the 99 % interval reaches down to a claimed power, or is below.
+
+        Examples
+        --------
+        >>> from onkel.reproduce.powers import Power
+        >>> Power(-0.9, 0.05, 5).is_at_most(-1), Power(-0.9, 0.01, 5).is_at_most(-1)
+        (True, False)
+        """
+        margin = 0.0
+        if self.runs > 1:
+            margin = self.error * float(student.ppf(1 - LEVEL / 2, self.runs - 1))
+        return self.mean - margin <= claimed
 
     def shown(self) -> str:
         """Return both with two decimals."""
@@ -36,4 +54,5 @@ def power_of(x: Sequence[float], runs: Sequence[Sequence[float]]) -> Power:
     logs = np.log(np.array(x, dtype=float))
     slopes = [float(np.polyfit(logs, np.log(run), 1)[0]) for run in runs]
     spread = float(np.std(slopes, ddof=1)) if len(slopes) > 1 else 0.0
-    return Power(float(np.mean(slopes)), spread / np.sqrt(len(slopes)))
+    error = spread / float(np.sqrt(len(slopes)))
+    return Power(float(np.mean(slopes)), error, len(slopes))

@@ -33,7 +33,7 @@ from onkel.reproduce.choosing import (
 from onkel.reproduce.limited_fit import fit_within
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import LINEAR, Cell, EstimatorSetup, Table
-from onkel.reproduce.store import Outcome, engine, fingerprint
+from onkel.reproduce.store import Outcome, code_of, engine, fingerprint
 
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts
@@ -169,6 +169,7 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
         "engine": engine(),
+        "code": code_of(table, cell),
         "metric": table.metric,
         "wanted": wanted,
     }

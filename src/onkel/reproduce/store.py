@@ -2,10 +2,12 @@
 
 A cell is known by what determines its numbers, not by its place: two papers that run
 the same system by the same protocol on the same data share an outcome. Beside that an
-outcome says which engine measured it: code changes far more often than numbers do, so
-that one of another engine is stale, not void, until `check` has confirmed it.
+outcome says which engine measured it, and by which code around it: code changes far
+more often than numbers do, so that one of other code is stale, not void, until `check`
+has confirmed it.
 """
 
+import ast
 import hashlib
 import json
 from dataclasses import asdict
@@ -21,8 +23,12 @@ from onkel.reproduce.protocol import Cell, Table
 Outcome = dict[str, Any]
 # By data set and algorithm.
 Results = dict[tuple[str, str], Outcome]
-# Beside the compiled code, what rows are loaded and parameters chosen by.
+PACKAGE = "onkel.reproduce"
+# Beside the compiled code, what rows are loaded and parameters chosen by everywhere.
 SOURCES = ("choosing.py", "online_data.py", "problems.py")
+# What describes cells and outcomes, and changes no number. Whoever forgets one here has
+# cells that are stale too early, not too late.
+DESCRIBING = {"protocol", "published", "store", "bands", "digits", "summary"}
 ACCURACY, PERCENT = "accuracy_pct", 100.0
 OTHER_PROTOCOL, OTHER_ENGINE = "protocol", "engine"
 
@@ -72,16 +78,78 @@ def engine() -> str:
     """Return a digest of the code that measures: compiled code, loaders and search."""
     digest = hashlib.sha256(STAMP.encode())
     for name in SOURCES:
-        digest.update(files("onkel.reproduce").joinpath(name).read_bytes())
+        digest.update(files(PACKAGE).joinpath(name).read_bytes())
     return digest.hexdigest()[:12]
 
 
+def code_of(table: Table, cell: Cell) -> str:
+    """Return a digest of the modules that a cell's loader and measure live in.
+
+    And of those of this package that they import, but for what only describes. A cell
+    without a measure of its own is measured by the runner.
+    """
+    measure = getattr(table.measure, "func", table.measure)
+    module = "runner" if measure is None else _in_package(measure)
+    load = table.loader(table.data[cell.data])
+    return _digest(frozenset({module, _in_package(load)} - {""}))
+
+
+def _in_package(function: Any) -> str:
+    """Return the name of a function's module in this package, "" if it is elsewhere."""
+    package, _, name = function.__module__.rpartition(".")
+    return str(name) if package == PACKAGE else ""
+
+
+@cache
+def _digest(modules: frozenset[str]) -> str:
+    known: set[str] = set()
+    waiting = set(modules)
+    while waiting:
+        known |= waiting
+        waiting = {name for one in waiting for name in imported_by(one)} - known
+    digest = hashlib.sha256()
+    for name in sorted(known):
+        digest.update(_source(name).encode())
+    return digest.hexdigest()[:12]
+
+
+def _source(module: str) -> str:
+    return files(PACKAGE).joinpath(f"{module}.py").read_text(encoding="utf-8")
+
+
+@cache
+def imported_by(module: str) -> frozenset[str]:
+    """Return the modules of this package that one imports, but for what describes.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.store import imported_by
+    >>> sorted(imported_by("batch_data"))
+    ['connections', 'hands', 'online_data']
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(_source(module))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            package, _, name = node.module.rpartition(".")
+            if package == PACKAGE:
+                found.add(name)
+            elif node.module == PACKAGE:
+                found |= {alias.name for alias in node.names}
+    return frozenset(found - DESCRIBING)
+
+
 def staleness(table: Table, cell: Cell, outcome: Outcome, today: str) -> str:
-    """Return what has changed since a cell was run: its protocol, the engine, or ""."""
+    """Return what has changed since a cell was run: its protocol, the engine, or "".
+
+    The engine is that of all cells, `today`, and the code of this one. Outcomes that do
+    not say their code were stored when nobody asked.
+    """
     if cell.setup is None or outcome.get("fingerprint") != fingerprint(table, cell):
         return OTHER_PROTOCOL
-    engines = outcome.get("engine"), outcome.get("confirmed")
-    return "" if today in engines else OTHER_ENGINE
+    if today not in (outcome.get("engine"), outcome.get("confirmed")):
+        return OTHER_ENGINE
+    code = code_of(table, cell)
+    return "" if outcome.get("code", code) == code else OTHER_ENGINE
 
 
 def everything(folder: Path) -> dict[str, Outcome]:
