@@ -151,7 +151,7 @@ def find(bench: Bench, m: int) -> merge.Match:
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("spread", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("spread", [0.1, 1.0, 4.0, 8.0, 16.0])
 def test_the_partner_is_that_of_an_exhaustive_search(
     outputs: int, spread: float
 ) -> None:
@@ -161,15 +161,55 @@ def test_the_partner_is_that_of_an_exhaustive_search(
         bench = Bench(coef, capacity=25, points=spread * rng.normal(size=(25, 2)))
         m = int((coef**2).sum(axis=0).argmin())
         products = coef.T @ coef
-        K = bench.gram()
+        x = GAMMA * ((bench.located() - bench.located()[m]) ** 2).sum(axis=1)
+        p, r = products[m, m], products.diagonal()
         losses = {
-            n: meet(products[m, m], products[m, n], products[n, n], K[m, n]).loss
+            n: best_meeting(max(p, r[n]), products[m, n], min(p, r[n]), x[n]).loss
             for n in range(25)
             if n != m and products[m, n] > 0
         }
         match = find(bench, m)
         assert match.n == min(losses, key=lambda n: losses[n])
         assert match.meeting.loss == pytest.approx(losses[match.n])
+
+
+def saved(x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """1 - WD / |a_m|^2 for |a_m| / |a_n| = share, x >= 4, by iterating e u = h v share.
+
+    In the form in which nothing cancels.
+    """
+    e = np.zeros_like(x * share)
+    for _ in range(200):
+        odds = share * np.exp(2 * x * e - x)
+        e = odds / (1 + odds)
+    h = 1 - e
+    both = -np.exp(-x * (e**2 + h**2)) * np.expm1(-2 * x * h * e)
+    return np.exp(-2 * x * h**2) + np.expm1(-2 * x * e**2) / share**2 + 2 * both / share
+
+
+def test_far_away_nearness_alone_decides_what_is_saved() -> None:
+    x = np.linspace(merge.DISTANT, merge.FAR, 500)[:, None]
+    shares = np.geomspace(1e-3, 1.0, 60)[None, :]
+    found = saved(x, shares)
+    limit = np.exp(-2 * x) * (1 + 2 * x)
+    assert (np.diff(found, axis=0) < 0).all(), "the nearer, the more"
+    assert (np.diff(found, axis=1) > -1e-9 * limit).all(), "the more alike, the more"
+    assert (found >= (1 - 1e-9) * limit).all()
+    assert (found <= merge.SPREAD * limit).all()
+    assert found[-1, -1] < 2.0**-54, "FAR loses all"
+    for i in range(0, 500, 50):
+        for share in (0.01, 0.3, 1.0):
+            meeting = best_meeting(1.0 / share**2, 1.0 / share, 1.0, float(x[i, 0]))
+            wanted = 1 - saved(x[i], np.array([share]))[0]
+            assert meeting.loss == pytest.approx(wanted, rel=0, abs=1e-14)
+
+
+def test_nobody_beyond_the_horizon_loses_less() -> None:
+    x = np.linspace(merge.DISTANT, merge.FAR, 2000)
+    least = 1 - saved(x, np.ones(1))
+    for lost in (0.2, 0.99, 0.999, 1 - 1e-5, 1 - 1e-9, 1 - 1e-13, 1.0):
+        assert (least[x > merge.horizon(lost)] > lost - 1e-15).all()
+    assert merge.horizon(1 - 1e-5) < 7.3, "it says something"
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -12,10 +12,25 @@ maximum.
 
 m is the centre with the smallest coefficient, the oldest on ties; n, among those with
 q > 0, the one with the smallest WD. The search narrows down: `outline` bounds WD from
-below for all n, without a branch or a look-up; `lower_bound` reads a tight bound from a
-table for those that are left; and the exact optimum is computed for those that could
-still win, for one output nearly always one. The table is folded at equal weights and
-divided by WD's behaviour at its zeros, so it is exact to 0.1 % with 129 x 129 entries.
+below for all n, without a branch or a look-up; `horizon` says how near n must be;
+`lower_bound` reads a tight bound from a table for those that are left; and the exact
+optimum is computed for those that could still win, nearly always one or two. The table
+is folded at equal weights and divided by WD's behaviour at its zeros, so it is exact to
+0.1 % with 129 x 129 entries.
+
+Where all are far, WD is nearly |a_m|^2 for all, and a bound to 0.1 % says nothing. But
+what is saved, 1 - WD / |a_m|^2, then depends on x alone, or nearly so: it is
+exp(-2x) (1 + 2x) for a heavy n, more for a lighter one, and at most 1.16 times as much
+where x >= 4. For at the best h, with e = 1 - h <= 1/2 next to the heavier n,
+
+- WD falls in q (each h has its own line, of slope 2 (exp(-x) - u v) <= 0), so parallel
+  rows save most;
+- WD rises in |a_n|: its derivative by |a_n| is 2 |a_n| (1 - u^2) + 2 |a_m| (exp(-x) -
+  u v), and e |a_n| u = h |a_m| v there, so that its sign is that of h (1 - u^2) / e -
+  u^2 (1 - exp(-2 x e h)), and (1 - exp(-2 x e t)) / t falls in t; so equal weights save
+  most;
+- with equal weights WD rises in x: its derivative is 2 |a_m|^2 ((u + v) (e^2 u + h^2 v)
+  - exp(-x)), and e u = h v makes that v (u - u exp(-2 x e h)) >= 0.
 
 Without such an n the victim is projected on its nearest neighbour.
 """
@@ -29,6 +44,7 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import maintain
 from onkel.compiled.functions import inner, without_nan
+from onkel.model.distances import ULPS
 from onkel.model.expansion import (
     alike,
     drop,
@@ -48,8 +64,16 @@ TABLE_ERROR = 1e-3
 SAME = 1e-8
 # Rows of coefficients with a smaller cosine have none, up to rounding.
 RIGHT_ANGLE = 1e-9
-# Further than this, the best place is the heavier centre itself, to double precision.
-FAR = 40.0
+# Further than this nothing is saved, to double precision: the best place is the heavier
+# centre itself, and the lighter one is lost.
+FAR = 20.7
+# From here on equal weights save at most so many times what they do in the limit of
+# unequal ones; see tests/unit/test_merge.py.
+DISTANT, SPREAD = 4.0, 1.16
+# Share that is lost with all that are so far.
+MOSTLY = 0.99
+# Shares of what is lost that rounding may make or take.
+ROUNDING = 4e-15
 
 
 class Meeting(NamedTuple):
@@ -109,10 +133,11 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
 @inner
 def _lost(heavy: float, cross: float, light: float, x: float, h: float) -> Meeting:
     a, b = x * (1.0 - h) ** 2, x * h * h
+    u, v = math.exp(-a), math.exp(-b)
     # |a_m|^2 (1 - u^2) + ...: each difference in a form that does not cancel
     loss = -heavy * math.expm1(-2.0 * a) - light * math.expm1(-2.0 * b)
-    loss += 2.0 * cross * (math.expm1(-x) - math.expm1(-a - b))
-    return Meeting(h, math.exp(-a), math.exp(-b), max(loss, 0.0))
+    loss += 2.0 * cross * u * v * math.expm1(-2.0 * x * h * (1.0 - h))
+    return Meeting(h, u, v, max(loss, 0.0))
 
 
 @functools.cache
@@ -272,6 +297,68 @@ class Match(NamedTuple):
 
 
 @inner
+def _better(model: Model, gamma: float, m: int, n: int, best: Match) -> Match:
+    """Return n as a match of m if it costs less, or as much and is older."""
+    meeting = meet(model, gamma, m, n)
+    if meeting.loss < best.meeting.loss or (
+        meeting.loss == best.meeting.loss and model.birth[n] < model.birth[best.n]
+    ):
+        return Match(n, meeting)
+    return best
+
+
+@inner
+def horizon(lost: float) -> float:
+    """Return the x beyond which merging loses more than that share of |a_m|^2.
+
+    Examples
+    --------
+    >>> round(horizon(1 - 1e-5), 2), horizon(0.5), horizon(1.0)
+    (7.2, 4.0, 20.7)
+    """
+    saved = 1.0 - lost - ROUNDING
+    if saved <= 0.0:
+        return FAR
+    x = FAR
+    for _ in range(4):  # each comes nearer to the root, from above
+        x = 0.5 * math.log(SPREAD * (1.0 + 2.0 * x) / saved)
+    return min(max(x, DISTANT), FAR)
+
+
+@inner
+def _lowest(model: Model, block: Block, m: int, x: float) -> float:
+    """Kernel value that no centre within gamma d^2 <= x of m falls below."""
+    epsilon = 2.0**-52 if model.coef.itemsize == 8 else 2.0**-23
+    norm = block.similarity.gamma * np.float64(model.norms[m])
+    error = ULPS * epsilon * (1.0 + 3.0 * norm + 2.0 * x)
+    return math.exp(-x) * (1.0 - error) if error < 1.0 else 0.0
+
+
+@without_nan
+def _closest(bound: Any, values: Any) -> int:
+    """Place of the highest value of those with a bound."""
+    size = len(bound)
+    nothing, never = values.dtype.type(-1), bound.dtype.type(np.inf)
+    highest = nothing
+    for n in range(size):
+        highest = max(highest, values[n] if bound[n] < never else nothing)
+    for n in range(size):
+        if values[n] == highest and bound[n] < never:
+            return n
+    return 0
+
+
+@inner
+def _oldest(model: Model, bound: Any) -> int:
+    """Slot of the oldest centre of those with a bound."""
+    oldest = -1
+    for n in range(model.counters[0].count):
+        if bound[n] < np.inf and (oldest < 0 or model.birth[n] < model.birth[oldest]):
+            oldest = n
+    return oldest
+
+
+@inner
 def partner(model: Model, block: Block, m: int, values: Any) -> Match:
     """Find the centre whose merging with m costs least."""
     gamma, size, bound = block.similarity.gamma, model.counters[0].count, block.scratch
@@ -283,25 +370,32 @@ def partner(model: Model, block: Block, m: int, values: Any) -> Match:
     best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
     if not least < np.inf:
         return best
+    # The most promising first: hardly any other is then worth a closer look.
     first = 0
     while first < size - 1 and bound[first] > least:
         first += 1
-    for k in range(-1, size):
-        # The most promising first: hardly any other is then worth a closer look.
-        n = first if k < 0 else k
+    best = _better(model, gamma, m, first, best)
+    all_of_m = product(model, m, m)
+    share = best.meeting.loss / all_of_m if all_of_m > 0.0 else 0.0
+    if share > MOSTLY:
+        best = _better(model, gamma, m, _closest(bound[:size], values), best)
+        share = best.meeting.loss / all_of_m
+    lowest = _lowest(model, block, m, horizon(share))
+    for n in range(size):
         # Near kappa = 1, and in single precision, bounds may be a little too high.
-        if bound[n] > best.meeting.loss * (1.0 + TABLE_ERROR) or k == first:
+        if values[n] < lowest or bound[n] > best.meeting.loss * (1.0 + TABLE_ERROR):
             continue
-        if single and k >= 0:
+        if n == first or n == best.n:
+            continue
+        if single:
             one, other = abs(model.coef[0, m]), abs(model.coef[0, n])
             p, q, r = one * one, one * other, other * other
             if lower_bound(block.table, p, q, r, values[n]) > best.meeting.loss:
                 continue
-        meeting = meet(model, gamma, m, n)
-        if meeting.loss < best.meeting.loss or (
-            meeting.loss == best.meeting.loss and model.birth[n] < model.birth[best.n]
-        ):
-            best = Match(n, meeting)
+        best = _better(model, gamma, m, n, best)
+    if best.meeting.loss >= all_of_m > 0.0:
+        # Nothing is saved with anybody, all are alike.
+        best = _better(model, gamma, m, _oldest(model, bound), best)
     return best
 
 
