@@ -21,6 +21,7 @@ from onkel.model.inverse import (
     inverse_column,
     inverse_diagonal,
     project_row,
+    represent_row,
     row_in_span,
 )
 from onkel.model.state import Block, Model
@@ -55,8 +56,11 @@ def project_out(model: Model, block: Block, t: int, p: int) -> None:
 
 @in_span.register(Project)
 def _in_span(strategy: Project, model: Model, block: Block, t: int) -> bool:
-    project_row(model, block, t)
-    return row_in_span(model)
+    project_row(model, block, t, False)
+    if not row_in_span(model):
+        return False
+    represent_row(model.cache, model.counters[0].count, False)
+    return True
 
 
 @add_to_span.register(Project)

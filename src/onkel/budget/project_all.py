@@ -33,9 +33,9 @@ def _absorb(
     budget: ProjectAll, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
-    project_row(model, block, t)
+    project_row(model, block, t, False)
     if row_in_span(model):
-        add_to_centers(model, update)
+        add_to_centers(model, update, False)
         return
     insert(model, block, t, update)
     if counters.count <= budget.limit:

@@ -53,7 +53,7 @@ def _absorb(
     draws: Draws,
 ) -> None:
     counters = model.counters[0]
-    r2 = project_row(model, block, t)
+    r2 = project_row(model, block, t, True)
     residual = math.sqrt(r2)
     if budget.aggressive:
         margin = _margin(model, block, update)
@@ -62,7 +62,7 @@ def _absorb(
             return
     represented = residual <= budget.threshold or row_in_span(model)
     if represented or counters.count >= budget.limit:
-        add_to_centers(model, update)
+        add_to_centers(model, update, True)
         counters.maintenance += not represented
         return
     insert(model, block, t, update)
@@ -82,4 +82,4 @@ def _correct(
         return
     tau = min(loss / projected, 1.0, 2.0 * (loss - lost) / projected)
     weight = update.weight * (tau if update.down < 0 else 0.5 * tau)
-    add_to_centers(model, Update(update.up, update.down, weight))
+    add_to_centers(model, Update(update.up, update.down, weight), True)

@@ -35,6 +35,8 @@ from onkel.problem.rates import base
 
 # dual, online and svrg are imported for their walks, which register themselves.
 SMALLEST_CAPACITY = 64
+# Rows after which a model that was too small for several threads is asked again.
+SOON = 2048
 # Kernel values of a block that the second-level cache can hold.
 CACHED_VALUES = 64 * 1024
 
@@ -255,17 +257,19 @@ class Learner:
         ScoreOverflowError
             Names the row of X; the model is as it was before it.
         """
+        count = len(y) if order is None else len(order)
         with ExitStack() as stack:
             learn: Callable[..., int] = passes.learn
-            if n_jobs > 1 and self._worth_threads():
-                learn = stack.enter_context(Team(n_jobs)).learn
-            for first in range(0, len(y) if order is None else len(order), CHUNK):
-                taken: Any = slice(first, first + CHUNK)
-                if order is not None:
-                    taken = order[taken]
+            first = 0
+            while first < count:
+                if n_jobs > 1 and learn is passes.learn and self._worth_threads():
+                    learn = stack.enter_context(Team(n_jobs)).learn
+                is_alone = n_jobs > 1 and learn is passes.learn
+                last = min(first + (SOON if is_alone else CHUNK), count)
+                taken: Any = slice(first, last) if order is None else order[first:last]
                 self._turn_points(order_for(X))
                 rows = rows_of(X[taken], self.dtype)
-                scores = np.empty((len(y[taken]), len(self.model.coef)), self.dtype)
+                scores = np.empty((last - first, len(self.model.coef)), self.dtype)
                 batch = Batch(rows, y[taken], sample_weight[taken], scores)
                 size = block_size or self._block_size(learn is not passes.learn)
                 with blas_in_one_thread:
@@ -273,6 +277,7 @@ class Learner:
                 if done < len(scores):
                     place = first + done
                     raise ScoreOverflowError(place if order is None else order[place])
+                first = last
                 yield scores
 
     def score(

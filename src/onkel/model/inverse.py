@@ -83,30 +83,69 @@ class Inverse(NamedTuple):
 
 
 @inner
-def project_row(model: Model, block: Block, t: int) -> float:
-    """Project row t on the centres; return the squared norm of what is left."""
+def project_row(model: Model, block: Block, t: int, triangular: bool) -> float:
+    """Project row t on the centres; return the squared norm of what is left.
+
+    `represent_row` has the projection itself, which costs as much again. Where no
+    centre ever leaves, the root is triangular, and only half of it is read.
+    """
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
     copy_row(block.rows, t, block.point)
     between_centers(block.similarity, model.points, block.point, cache.column[:size])
     status.kxx = between(block.similarity, block.point, block.point)
-    work = cache.work
-    _apply(cache.root[:size], cache.column[:size], work[:size], cache.shares[:size])
+    work = cache.work[:size]
+    _apply_transposed(cache.root[:size], cache.column[:size], work, triangular)
     status.residual = max(status.kxx - _dot(work, work, size), 0.0)
     return status.residual
 
 
-# Compiled on its own, because within a walk its loops over a matrix come out slower.
+@inner
+def represent_row(cache: Inverse, size: int, triangular: bool) -> None:
+    """Find the shares of the centres in the row projected last."""
+    _apply(cache.root[:size], cache.work[:size], cache.shares[:size], triangular)
+
+
+# Compiled on their own, because within a walk loops over a matrix come out slower. Four
+# rows at a time: what they have in common is then read once.
 @shared
-def _apply(root: Any, column: Any, work: Any, shares: Any) -> None:
-    """Compute root' column, and root times that."""
-    size = len(work)
-    work[:] = 0.0
-    for i in range(size):
+def _apply_transposed(root: Any, column: Any, out: Any, triangular: bool) -> None:
+    """Compute root' column."""
+    size = len(out)
+    full = size - size % 4
+    out[:] = 0.0
+    for i in range(0, full, 4):
+        begin = i if triangular else 0
+        some = out[begin:]
+        first, second = root[i, begin:size], root[i + 1, begin:size]
+        third, fourth = root[i + 2, begin:size], root[i + 3, begin:size]
+        a, b, c, d = column[i], column[i + 1], column[i + 2], column[i + 3]
+        for k in range(len(some)):
+            some[k] += a * first[k] + b * second[k] + (c * third[k] + d * fourth[k])
+    for i in range(full, size):
         value, own = column[i], root[i]
         for k in range(size):
-            work[k] += value * own[k]
-    for j in range(size):
-        shares[j] = _dot(root[j], work, size)
+            out[k] += value * own[k]
+
+
+@shared
+def _apply(root: Any, vector: Any, out: Any, triangular: bool) -> None:
+    """Compute root vector."""
+    size = len(out)
+    full = size - size % 4
+    for i in range(0, full, 4):
+        begin = i if triangular else 0
+        known = vector[begin:]
+        first, second = root[i, begin:size], root[i + 1, begin:size]
+        third, fourth = root[i + 2, begin:size], root[i + 3, begin:size]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for k in range(len(known)):
+            a += first[k] * known[k]
+            b += second[k] * known[k]
+            c += third[k] * known[k]
+            d += fourth[k] * known[k]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+    for i in range(full, size):
+        out[i] = _dot(root[i], vector, size)
 
 
 @inner
@@ -120,9 +159,7 @@ def _dot(a: Any, b: Any, size: int) -> float:
 @inner
 def inverse_column(cache: Inverse, p: int, size: int, out: Any) -> None:
     """K^-1[:, p]."""
-    own = cache.root[p]
-    for i in range(size):
-        out[i] = _dot(cache.root[i], own, size)
+    _apply(cache.root[:size], cache.root[p, :size], out[:size], False)
 
 
 @inner
@@ -139,8 +176,9 @@ def row_in_span(model: Model) -> bool:
 
 
 @inner
-def add_to_centers(model: Model, update: Update) -> None:
+def add_to_centers(model: Model, update: Update, triangular: bool) -> None:
     """Add the update of the row projected last to the centres that represent it."""
+    represent_row(model.cache, model.counters[0].count, triangular)
     spread(model, update.up, update.weight, model.cache.shares)
     if update.down >= 0:
         spread(model, update.down, -update.weight, model.cache.shares)
@@ -151,6 +189,7 @@ def _append(
     cache: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
 ) -> None:
     status, size = cache.status[0], len(known)
+    represent_row(cache, size, False)
     scale = 1.0 / math.sqrt(status.residual + JITTER * status.kxx)
     for i in range(size):
         cache.root[i, j] = -scale * cache.shares[i]
