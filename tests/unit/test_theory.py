@@ -433,6 +433,25 @@ def test_the_conditions_of_the_theorems() -> None:
             )
 
 
+@pytest.mark.parametrize(("loss", "is_same"), [("hinge", True), ("log_loss", False)])
+def test_with_the_hinge_no_printed_probability_is_negative(
+    loss: str, is_same: bool
+) -> None:
+    X, y = rows(400)
+    one, two = (
+        onkel.progressive(
+            onkel.BOGDClassifier(
+                **{"loss": loss, "sampling": sampling, "budget": 10, "eta0": 0.5},
+                **{"max_coef": 4.0, "alpha": 1e-5, "gamma": 1.0, "random_state": 0},
+            ),
+            *(X, y),
+            classes=[-1, 1],
+        )
+        for sampling in ("weighted", "as_printed")
+    )
+    assert np.allclose(one, two, rtol=0, atol=1e-9) == is_same
+
+
 def test_times_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bogd_times, "some_rows", small_task)
     monkeypatch.setattr(bogd_times, "BUDGETS", {"ijcnn1": (10,)})
