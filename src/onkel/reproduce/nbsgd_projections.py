@@ -64,9 +64,10 @@ def _turns(
         kind: {"parameters": chosen, **{key: [] for key in keys}} for kind in kinds
     }
     X, y = work.X[work.n_train :], work.y[work.n_train :]
+    few = np.random.default_rng(0).permutation(work.n_train)[:FEW]
     for setup in kinds.values():  # so that compiling is not in the time
         model = setup.build(work, FEW, random_state=0, **chosen)
-        pass_of(work, model, np.arange(FEW))
+        pass_of(work, model, few)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(work.n_train)
         for kind, setup in kinds.items():
