@@ -93,5 +93,6 @@ def draw_memory(outcomes: dict[str, dict[str, Any]]) -> Picture:
             panel.set_xticks(range(len(labels)), labels, fontsize=8)
             panel.grid(alpha=0.3)
         panels[0].set(title=f"{data}: mistakes", ylabel="mistakes, %")
-        panels[1].set(title=f"{data}: time for a pass", ylabel="seconds", yscale="log")
+        panels[1].set(title=f"{data}: time for a pass", ylabel="seconds")
+        panels[1].set_ylim(0, None)
     return picture
