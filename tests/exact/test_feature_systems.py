@@ -371,3 +371,38 @@ def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
             atol=1e-12,
         )
         np.testing.assert_allclose(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize("memory", [1, 3, 7])
+@pytest.mark.parametrize("loss", ["smooth_hinge", "log_loss"])
+@pytest.mark.parametrize("cores", [0, BUDGET])
+def test_with_a_period_of_one_dual_svrg_is_descent_on_its_memory(
+    cores: int, loss: str, memory: int
+) -> None:
+    """The checkpoint is the model: w <- (w - eta mean_i g_i(w)) / (1 + eta alpha)."""
+    X, y = data("binary", seed=11)
+    eta, alpha, smoothing = 0.7, 0.05, 0.4
+    squared = ((X[:, None] - X[None, :cores]) ** 2).sum(axis=2)
+    values = np.hstack([np.exp(-0.5 * squared), expressed(X)])  # what w multiplies
+    moves = np.hstack([np.eye(ROWS, cores), expressed(X)])  # what a row adds to w
+    moves[:cores, cores:] = 0.0
+    signs, w, scores = np.where(y == 1, 1.0, -1.0), np.zeros(cores + COMPONENTS), []
+    for t in range(ROWS):
+        scores.append(values[t] @ w)
+        kept = slice(max(0, t + 1 - memory), t + 1)
+        margins = signs[kept] * (values[kept] @ w)
+        slopes = -1.0 / (1.0 + np.exp(margins))
+        if loss == "smooth_hinge":
+            slopes = -np.clip((1.0 - margins) / smoothing, 0.0, 1.0)
+        gradient = (signs[kept] * slopes) @ moves[kept] / len(margins)
+        w = (w - eta * gradient) / (1.0 + eta * alpha)
+    model = onkel.DualSVRGClassifier(
+        **{"loss": loss, "smoothing": smoothing, "eta0": eta, "alpha": alpha},
+        **{"snapshot_period": 1, "memory_size": memory, "n_components": COMPONENTS},
+        **{"oracle": "budget" if cores else "always_move", "budget": BUDGET},
+        **{"gamma": 0.5, "random_state": SEED},
+    )
+    found = onkel.progressive(model, X, y, classes=[0, 1])
+    assert model.model_size_ == cores
+    np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), values @ w, atol=1e-9)

@@ -837,6 +837,18 @@ def test_a_number_of_ours_stands_beside_the_published_one() -> None:
     assert not table.has_published_rows(w8a, 24_692)
 
 
+def test_of_several_budgets_that_of_the_setup_stands_beside_it() -> None:
+    table = command.tables()["bogd/table3"]
+    ours = [one for one in table.cells() if "as printed" in one.algorithm]
+    assert len(ours) == 12 and all(table.is_extra(one) for one in ours)
+    for cell in ours:
+        assert cell.setup is not None and cell.published is not None
+        assert cell.setup.fixed["sampling"] == "as_printed"
+        assert cell.algorithm.endswith(f"B = {cell.published.size}")
+        assert str(cell.setup.fixed["budget"]) == cell.published.size
+        assert cell.published.algorithm == "BOGD++"
+
+
 def test_claims_rest_on_outcomes_that_commands_produce(kept: Path) -> None:
     commands = set(targets()) | set(command.PAPERS)
     found = evidence.Evidence(kept)

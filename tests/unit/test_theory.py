@@ -1,6 +1,7 @@
 """Theory measured: targets on small problems made here, and rules of their judges."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,16 @@ from onkel.reproduce import (
     command,
     dualsvrg,
     dualsvrg_convergence,
+    dualsvrg_memory,
     dualsvrg_rate,
     dualsvrg_sweeps,
+    nbsgd,
     nbsgd_progress,
+    nbsgd_projections,
     nbsgd_theorem,
     theory_judges,
 )
-from onkel.reproduce.claims import JUDGES
+from onkel.reproduce.claims import JUDGES, claims
 from onkel.reproduce.comparators import CONTRADICTED, MIXED, SUPPORTED, Finding
 from onkel.reproduce.evidence import Evidence, Question
 from onkel.reproduce.objective import Objective
@@ -79,15 +83,26 @@ def judged(
     by: str, outcomes: Outcomes, folder: Path, target: str = "bsca/lemma2", **asked: Any
 ) -> Finding:
     """Judge outcomes as if they had been stored."""
+    asked = {"data": list(outcomes), **asked}
+    question = Question(by, target=target, **asked)
+    return JUDGES[by](question, stored(outcomes, folder, target))
+
+
+def stored(outcomes: Outcomes, folder: Path, target: str) -> Evidence:
+    """Store outcomes, and look them up."""
     cells = {
         f"{data}/{label}": outcome
         for data, found in outcomes.items()
         for label, outcome in found.items()
     }
     file_of(target, folder).write({"cells": cells})
-    asked = {"data": list(outcomes), **asked}
-    question = Question(by, target=target, **asked)
-    return JUDGES[by](question, Evidence(folder))
+    return Evidence(folder)
+
+
+def verdict_on(name: str, outcomes: Outcomes, folder: Path) -> str:
+    """Judge a claim as claims.toml has it, by outcomes on its own data sets."""
+    claim = next(one for one in claims() if one.name == name)
+    return claim.judged(stored(outcomes, folder, claim.parts[0].target)).verdict
 
 
 # ---- what they share -----------------------------------------------------------------
@@ -133,6 +148,7 @@ def test_targets_that_measure_differ_in_their_prints() -> None:
 def test_targets_of_theory_are_figures_with_a_judge() -> None:
     wanted = {"bsca/lemma2", "bsca/theorem1", "nbsgd/theorem11", "bogd/theorem3"}
     wanted |= {"bogd/times", "avm/theorem5", "dualsvrg/theorem2", "dualsvrg/theta"}
+    wanted |= {"nbsgd/projections", "dualsvrg/memory"}
     assert all(isinstance(command.tables()[name], Figure) for name in wanted)
     judges = bsca_judges.JUDGES | theory_judges.JUDGES
     assert all(judge.__doc__ for judge in judges.values())
@@ -372,6 +388,68 @@ def test_objectives_during_a_pass(
     assert found.verdict == SUPPORTED and found.shown.startswith("4 of 4")
 
 
+def test_kinds_of_maintenance_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nbsgd_projections, "some_rows", small_task)
+    made = nbsgd.by_maintenance("ijcnn1")
+    few = {"gamma": (0.5, 1.0), "alpha": (2.0**-4,)}
+    setups = {
+        label: replace(one, grid=few)
+        for label, one in made.items()
+        if label.startswith("NBSGD, hinge")
+    }
+
+    def measure(*given: Any) -> dict[str, Any]:
+        return nbsgd_projections.turns(*given, named=named)
+
+    def named(name: str) -> dict[str, EstimatorSetup]:
+        return setups
+
+    outcomes = run(setups, measure)
+    lay_out, draw = (
+        nbsgd_projections.projection_rows,
+        nbsgd_projections.draw_projections,
+    )
+    assert len(check(outcomes, lay_out, draw, tmp_path)) == 3
+    found = outcomes["one"].values()
+    assert len({str(one["parameters"]) for one in found}) == 1
+    assert all(min(one["maintained"]) > 0 for one in found)
+    # The same as learning the same order alone.
+    work, one = small_task(), outcomes["one"]["NBSGD, hinge, removal"]
+    order = np.random.default_rng(1).permutation(work.n_train)
+    setup = setups["NBSGD, hinge, removal"]
+    model = setup.build(work, len(order), random_state=1, **one["parameters"])
+    model.partial_fit(work.X[order], work.y[order], classes=[False, True])
+    assert one["values"][1] == 100 * model.score(work.X[160:], work.y[160:])
+    assert one["sizes"][1] == model.model_size_
+
+
+def test_claims_of_maintenance(tmp_path: Path) -> None:
+    levels = {"removal": (80, 1), "approximate projection": (85, 2)}
+    levels["exact projection"] = (85, 9)
+    outcomes: Outcomes = {
+        data: {
+            label: {
+                "values": [levels[label.split(", ")[2]][0] + k / 10 for k in range(5)],
+                "seconds": [levels[label.split(", ")[2]][1]] * 5,
+            }
+            for label in nbsgd.by_maintenance(data)
+        }
+        for data in ("A9A", "IJCNN")
+    }
+    for name in ("N4", "N7"):
+        assert verdict_on(name, outcomes, tmp_path) == SUPPORTED
+    for found in outcomes.values():
+        for label, outcome in found.items():
+            if label.endswith("exact projection"):
+                outcome["values"] = [value + 5 for value in outcome["values"]]
+            if label.endswith("removal"):
+                outcome["seconds"] = [5.0]
+    assert verdict_on("N4", outcomes, tmp_path) == CONTRADICTED
+    assert verdict_on("N7", outcomes, tmp_path) == MIXED  # faster, and less accurate
+
+
 # ---- BOGD ----------------------------------------------------------------------------
 
 
@@ -405,6 +483,25 @@ def test_the_conditions_of_the_theorems() -> None:
             assert one.penalty == pytest.approx(
                 (1 / one.eta + one.alpha * one.length) / 2
             )
+
+
+@pytest.mark.parametrize(("loss", "is_same"), [("hinge", True), ("log_loss", False)])
+def test_with_the_hinge_no_printed_probability_is_negative(
+    loss: str, is_same: bool
+) -> None:
+    X, y = rows(400)
+    one, two = (
+        onkel.progressive(
+            onkel.BOGDClassifier(
+                **{"loss": loss, "sampling": sampling, "budget": 10, "eta0": 0.5},
+                **{"max_coef": 4.0, "alpha": 1e-5, "gamma": 1.0, "random_state": 0},
+            ),
+            *(X, y),
+            classes=[-1, 1],
+        )
+        for sampling in ("weighted", "as_printed")
+    )
+    assert np.allclose(one, two, rtol=0, atol=1e-9) == is_same
 
 
 def test_times_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -566,6 +663,50 @@ def test_sweeps(
         for found in outcomes["one"].values():
             found["curves"]["mistakes"] = [[found["constant"]] * len(values)] * 2
         assert judged(by, outcomes, tmp_path, **asked).verdict == CONTRADICTED
+
+
+def test_descent_with_a_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dualsvrg_memory, "task", small_task)
+    monkeypatch.setattr(dualsvrg_convergence, "task", small_task)
+    setups = small_setups(dualsvrg.memories)("ijcnn1")
+    one = setups[dualsvrg_memory.NO_MEMORY]
+    few = {"eta0": (0.25,), "gamma": (2.0,), "alpha": (1.0,)}
+    setups[dualsvrg_memory.NO_MEMORY] = replace(one, grid=few)
+
+    def measure(*given: Any) -> dict[str, Any]:
+        return dualsvrg_memory.memory(*given, named=lambda name: setups)
+
+    outcomes = run(setups, measure)
+    lay_out, draw = dualsvrg_memory.memory_rows, dualsvrg_memory.draw_memory
+    assert len(check(outcomes, lay_out, draw, tmp_path)) == 5
+    found = outcomes["one"]
+    lent = found["m = 100, parameters of m = 1"]["parameters"]
+    assert lent == found["m = 1"]["parameters"] != found["m = 100"]["parameters"]
+    for label, setup in setups.items():
+        if label != "DualSGD":
+            assert setup.fixed["snapshot_period"] == 1
+            assert f"m = {setup.fixed['memory_size']}" in label
+
+
+def test_claims_of_a_memory(tmp_path: Path) -> None:
+    times = {"1": 1.0, "10": 2.0, "100": 9.0}
+    runs = [5.0, 5.1, 4.9]
+    outcomes: Outcomes = {
+        data: {
+            f"m = {m}": {"values": runs, "seconds": [seconds]}
+            for m, seconds in times.items()
+        }
+        for data in ("w8a", "cod-rna")
+    }
+    assert verdict_on("D9", outcomes, tmp_path) == SUPPORTED
+    for found in outcomes.values():
+        found["m = 100, parameters of m = 1"] = {"values": [4.0, 4.1, 3.9]}
+    assert verdict_on("D9", outcomes, tmp_path) == MIXED  # slower, but better
+    for found in outcomes.values():
+        for outcome in found.values():
+            outcome["seconds"] = [1.0]
+        found["m = 1"]["seconds"], found["m = 100"]["seconds"] = [9.0], [0.1]
+    assert verdict_on("D9", outcomes, tmp_path) == CONTRADICTED
 
 
 def test_the_rate_and_its_floor(

@@ -25,3 +25,9 @@ def tenth_last(work: OnlineData) -> OnlineData:
     order = np.random.default_rng(0).permutation(len(work.y))
     n_train = len(order) - round(HELD_OUT * len(order))
     return work._replace(X=work.X[order], y=work.y[order], n_train=n_train)
+
+
+def only_first(work: OnlineData, rows: int, tested: int | None = None) -> OnlineData:
+    """Keep the first training rows, and the test part, or the first rows of it."""
+    kept = np.r_[:rows, np.arange(work.n_train, len(work.y))[:tested]]
+    return work._replace(X=work.X[kept], y=work.y[kept], n_train=rows)

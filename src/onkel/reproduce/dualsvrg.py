@@ -6,6 +6,7 @@ protocol, and a shorter list of alphas.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,14 @@ from onkel.reproduce.dualsvrg_convergence import (
     convergence,
     convergence_rows,
     draw_convergence,
+)
+from onkel.reproduce.dualsvrg_memory import (
+    MEMORIES,
+    NO_MEMORY,
+    OF_NO_MEMORY,
+    draw_memory,
+    memory,
+    memory_rows,
 )
 from onkel.reproduce.dualsvrg_rate import draw_gaps, gap_rows, gaps, rows_of, systems
 from onkel.reproduce.dualsvrg_sweeps import draw_sweep, sweep, sweep_rows
@@ -139,6 +148,20 @@ def steps(name: str, oracle: str = "B") -> dict[str, EstimatorSetup]:
     return {label: named(name, label) for label in (system, system + CHOSEN)}
 
 
+def memories(name: str) -> dict[str, EstimatorSetup]:
+    """Return DualSGD, and descent with a memory: DualSVRG, a checkpoint at every row.
+
+    The largest memory has the parameters found for m = 1, too.
+    """
+    setup = named(name, REDUCED + CHOSEN)
+    found = {PLAIN: named(name, DUAL_SGD)}
+    for size in MEMORIES:
+        fixed = {**setup.fixed, "memory_size": size, "snapshot_period": 1}
+        label = NO_MEMORY if size == 1 else f"m = {size}"
+        found[label] = replace(setup, fixed=fixed)
+    return {**found, label + OF_NO_MEMORY: found[label]}
+
+
 def without_limit(name: str) -> dict[str, EstimatorSetup]:
     """Return DualSVRG-H-C with as many cores as it wants."""
     return {
@@ -176,6 +199,15 @@ TABLES = (
     _sweep("figure3", "memory_size", steps),
     _sweep("figure4", "snapshot_period", steps),
     _sweep("theta", "coverage_radius", without_limit),
+    table(
+        "dualsvrg",
+        "memory",
+        load=task,
+        measure=partial(memory, named=memories),
+        extra=memories,
+        draw=draw_memory,
+        rows=memory_rows,
+    ),
     table(
         "dualsvrg",
         "theorem2",

@@ -3,6 +3,7 @@
 All learn the training rows in one pass; the metric is that of the test rows.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,22 @@ from sklearn.preprocessing import scale
 
 from onkel.data.catalogue import load
 from onkel.measuring.markdown import power
-from onkel.reproduce.batch_data import tenth_last
+from onkel.reproduce.batch_data import only_first, tenth_last
 from onkel.reproduce.nbsgd_progress import (
+    SHARE,
     draw_objectives,
     first_rows,
     objective_rows,
     objectives,
     three,
+)
+from onkel.reproduce.nbsgd_projections import (
+    SEARCHED,
+    STRATEGIES,
+    draw_projections,
+    projection_rows,
+    some_rows,
+    turns,
 )
 from onkel.reproduce.nbsgd_theorem import (
     draw_suboptimality,
@@ -69,22 +79,16 @@ KINDS = {
 }
 
 
-def _first(work: OnlineData, rows: int) -> OnlineData:
-    """Keep the first training rows, and the test part."""
-    kept = np.r_[:rows, work.n_train : len(work.y)]
-    return work._replace(X=work.X[kept], y=work.y[kept], n_train=rows)
-
-
 def classification(name: str) -> OnlineData:
     """Load training rows, test rows after them; those of table 3."""
     work = whole(name)
-    return _first(work, 35_000) if name == "ijcnn1" else work
+    return only_first(work, 35_000) if name == "ijcnn1" else work
 
 
 def classification_of_table1(name: str) -> OnlineData:
     """Load the rows of table 1: 1,400 of dna, and of skin, as it is, nine tenths."""
     work = whole(name)
-    return _first(work, 1400) if work.n_train < len(work.y) else tenth_last(work)
+    return only_first(work, 1400) if work.n_train < len(work.y) else tenth_last(work)
 
 
 def regression(name: str) -> OnlineData:
@@ -147,6 +151,22 @@ def by_beta(name: str) -> dict[str, EstimatorSetup]:
         )
         for beta in BETAS
     }
+
+
+def by_maintenance(name: str) -> dict[str, EstimatorSetup]:
+    """Return NBSGD and BSGD with removal and both projections, for two losses."""
+    found = {}
+    for system in ("NBSGD", "BSGD"):
+        for loss in ("hinge", "logistic"):
+            for label, kind in STRATEGIES.items():
+                fixed = {"loss": LOSSES[loss], "maintenance": kind, "budget": SHARE}
+                units = {"budget": "rows"}
+                if system == "NBSGD":
+                    fixed, units = {**fixed, "maintenance_rate": BETA}, SHARE_UNITS
+                found[f"{system}, {loss}, {label}"] = EstimatorSetup(
+                    f"{system}Classifier", fixed, GRID, units, SEARCHED
+                )
+    return found
 
 
 def beta_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
@@ -224,5 +244,14 @@ TABLES = (
         extra=in_theory,
         draw=draw_suboptimality,
         rows=suboptimality_rows,
+    ),
+    table(
+        "nbsgd",
+        "projections",
+        load=some_rows,
+        measure=partial(turns, named=by_maintenance),
+        extra=by_maintenance,
+        draw=draw_projections,
+        rows=projection_rows,
     ),
 )

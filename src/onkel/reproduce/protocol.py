@@ -192,19 +192,27 @@ class Table:
             found += [self._cell(one) for one in numbers if one.dataset == data]
             if data in self.data:
                 found += [
-                    Cell(data, name, "", self._beside(data, name), setup, "")
+                    Cell(data, name, "", self._beside(data, name, setup), setup, "")
                     for name, setup in self.extra(self.data[data]).items()
                 ]
         return found
 
-    def _beside(self, data: str, name: str) -> PublishedNumber | None:
-        """Return the published number that an extra setup is to be compared with."""
+    def _beside(
+        self, data: str, name: str, setup: EstimatorSetup
+    ) -> PublishedNumber | None:
+        """Return the published number that an extra setup is to be compared with.
+
+        Of several, for several budgets, that of the setup's budget.
+        """
         if not {data, name} & set(self.beside):
             return None
         wanted = self.beside.get(data, data), self.beside.get(name, name)
         numbers = published.of(self.paper, self.name, self.metric)
-        found = (one for one in numbers if (one.dataset, self.label(one)) == wanted)
-        return next(found, None)
+        found = [one for one in numbers if (one.dataset, self.label(one)) == wanted]
+        budget = str(setup.fixed.get("budget"))
+        return next(
+            (one for one in found if one.size == budget), next(iter(found), None)
+        )
 
     def is_extra(self, cell: Cell) -> bool:
         """Whether a cell is ours, and not of the paper."""
