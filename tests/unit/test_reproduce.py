@@ -755,6 +755,10 @@ def test_stored_cells_are_run_again_and_compared(
     reproduce("bogd", tmp_path, systems=["RBP"], permutations=2)
     kept = store.file_of(table.target, tmp_path)
     key = "magic04/RBP/1000"
+    first = kept.records[key]
+    # What a process is sent, of several.
+    found = command._again_by_name(7, table.target, key, first, 1)
+    assert found == (7, first["values"][:1])
     for name, changed in (
         (key, {"values": [1.0, 2.0]}),
         ("magic04/RBP/500", {"engine": "another"}),

@@ -65,7 +65,7 @@ def reproduce(
     wanted: dict[str, Any] = {name: value or None for name, value in given.items()}
     with NOTES.status(escape(f"Reproducing {target}")) as status:
         if target == "check":
-            drawn = {"cells": cells, "seed": seed}
+            drawn = {"cells": cells, "seed": seed, "jobs": given["jobs"]}
             pages = check_stored(output, announce=status.update, **drawn)[:1]
         else:
             pages = run(target, output, announce=status.update, **wanted)

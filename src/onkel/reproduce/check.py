@@ -5,7 +5,7 @@ check costs a fraction of what the cell did. What comes out the same is confirme
 no longer stale, whatever has changed in the engine since.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +54,11 @@ class Drawn(NamedTuple):
     cell: Cell
     outcome: store.Outcome
 
+    @property
+    def name(self) -> tuple[str, str]:
+        """Target, and key of the cell."""
+        return self.table.target, self.cell.key
+
 
 def stored(tables: Mapping[str, Table], folder: Path) -> tuple[list[Drawn], int]:
     """Return the cells with values by today's protocol, and how many have another."""
@@ -71,6 +76,14 @@ def stored(tables: Mapping[str, Table], folder: Path) -> tuple[list[Drawn], int]
     return found, others
 
 
+def one_by_one(
+    drawn: Sequence[Drawn], orders: int
+) -> Iterator[tuple[Drawn, list[float]]]:
+    """Run the first orders of cells again; yield their values as they end."""
+    for one in drawn:
+        yield one, runner.again(one.table, one.cell, one.outcome, orders)
+
+
 def check(
     tables: Mapping[str, Table],
     folder: Path,
@@ -78,6 +91,9 @@ def check(
     cells: int = 20,
     seed: int = 0,
     orders: int = 1,
+    again: Callable[
+        [Sequence[Drawn], int], Iterator[tuple[Drawn, list[float]]]
+    ] = one_by_one,
     announce: Callable[[str], None] = lambda text: None,
 ) -> Path:
     """Run some stored cells again, and write a page of what came out.
@@ -94,34 +110,29 @@ def check(
     seed
         Of the draw.
     orders
-        Of each, at most.
+        Of each.
+    again
+        Runs them.
     announce
         Called with a line about every cell.
     """
     known, left_out = stored(tables, folder)
     order = np.random.default_rng(seed).permutation(len(known))[:cells]
     checked = []
-    for count, drawn in enumerate((known[i] for i in order), start=1):
-        announce(f"{drawn.table.target}: {drawn.cell.key} ({count} of {len(order)})")
-        one = _again(drawn, orders)
+    for count, (drawn, values) in enumerate(
+        again([known[i] for i in order], orders), start=1
+    ):
+        target, key = drawn.name
+        announce(f"{target}: {key} ({count} of {len(order)})")
+        before = [float(value) for value in drawn.outcome["values"][:orders]]
+        one = Checked(target, key, drawn.outcome.get("engine", ""), before, values)
         checked.append(one)
         if one.is_same:
-            now = {
-                "confirmed": store.engine(),
-                "code": store.code_of(drawn.table, drawn.cell),
-            }
-            confirmed = {**drawn.outcome, **now}
-            store.file_of(drawn.table.target, folder).add(drawn.cell.key, confirmed)
+            code = store.code_of(drawn.table, drawn.cell)
+            confirmed = drawn.outcome | {"confirmed": store.engine(), "code": code}
+            store.file_of(target, folder).add(key, confirmed)
     about: dict[str, Any] = {"folder": folder, "seed": seed, "left_out": left_out}
     return _write(checked, len(known), about)
-
-
-def _again(drawn: Drawn, orders: int) -> Checked:
-    table, cell, outcome = drawn
-    before = [float(value) for value in outcome["values"][:orders]]
-    after = runner.again(table, cell, outcome, len(before))
-    engine = outcome.get("engine", "")
-    return Checked(table.target, cell.key, engine, before, after)
 
 
 def _write(checked: list[Checked], known: int, about: dict[str, Any]) -> Path:

@@ -10,6 +10,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,9 +165,12 @@ def _by_name(
     target: str, key: str, wanted: int, limit: float
 ) -> tuple[str, store.Outcome]:
     """Run a cell in another process, to which names are sent, not tables."""
+    return key, runner.run(*_named(target, key), wanted, limit)
+
+
+def _named(target: str, key: str) -> tuple[Table, Cell]:
     table = tables()[target]
-    cell = next(cell for cell in table.cells() if cell.key == key)
-    return key, runner.run(table, cell, wanted, limit)
+    return table, next(cell for cell in table.cells() if cell.key == key)
 
 
 def reproduce(
@@ -227,6 +231,7 @@ def check_stored(
     *,
     cells: int = 20,
     seed: int = 0,
+    jobs: int = 1,
     announce: Callable[[str], None] = lambda text: None,
 ) -> list[Path]:
     """Run stored cells again, and say whether they are what they were.
@@ -237,6 +242,8 @@ def check_stored(
         Folder of outcomes.
     cells, seed
         How many are drawn, and how.
+    jobs
+        Cells at a time, in processes.
     announce
         Called with a line about every cell that is run.
 
@@ -247,9 +254,28 @@ def check_stored(
         longer stale.
     """
     output = Path(output)
-    known = tables()
-    written = check.check(known, output, cells=cells, seed=seed, announce=announce)
+    again = check.one_by_one if jobs == 1 else partial(_again, jobs)
+    draw = {"cells": cells, "seed": seed}
+    written = check.check(tables(), output, **draw, again=again, announce=announce)
     return [written, *_pages(output)]
+
+
+def _again(
+    jobs: int, drawn: Sequence[check.Drawn], orders: int
+) -> Iterator[tuple[check.Drawn, list[float]]]:
+    """Do what `check.one_by_one` does, in processes, to which names are sent."""
+    tasks = (
+        delayed(_again_by_name)(place, *one.name, one.outcome, orders)
+        for place, one in enumerate(drawn)
+    )
+    for place, values in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
+        yield drawn[place], values
+
+
+def _again_by_name(
+    place: int, target: str, key: str, outcome: store.Outcome, orders: int
+) -> tuple[int, list[float]]:
+    return place, runner.again(*_named(target, key), outcome, orders)
 
 
 def _pages(output: Path) -> list[Path]:
