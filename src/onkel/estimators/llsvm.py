@@ -6,10 +6,9 @@ over the Nystrom features of B landmarks,
 
     z(x) = diag(lambda)^(-1/2) V' k_B(x),    K_BB = V diag(lambda) V',
 
-solved by dual coordinate descent (scikit-learn's LinearSVC and LinearSVR, which are
-LIBLINEAR). The model is an expansion over the landmarks with the coefficients
-V diag(lambda)^(-1/2) w. With all rows as landmarks it is the support vector machine
-without bias.
+solved by dual coordinate ascent (`refit/linear_dual.py`). The model is an expansion
+over the landmarks with the coefficients V diag(lambda)^(-1/2) w. With all rows as
+landmarks it is the support vector machine without bias.
 
 | symbol | here |
 |---|---|
@@ -26,28 +25,33 @@ dual variables). The rank is the budget by default. Three classes or more: one a
 the rest. It needs the features of all rows in memory, and has no partial_fit.
 """
 
+import warnings
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils._param_validation import Interval
+from sklearn.exceptions import ConvergenceWarning
 
 from onkel.engine.fitted_expansion import FittedExpansion, expansion_of
 from onkel.estimators._classifier import BatchClassifier
 from onkel.estimators._expansion import ExpansionEstimator
 from onkel.estimators._groups import AnyKernel, Talkative, Tube
 from onkel.estimators._nystrom import Landmarks
-from onkel.estimators._parameters import POSITIVE, group, one_of, parameter, system
+from onkel.estimators._parameters import (
+    FROM_ONE,
+    POSITIVE,
+    group,
+    one_of,
+    parameter,
+    system,
+)
 from onkel.estimators._regressor import BatchRegressor
+from onkel.problem import losses
+from onkel.problem.losses import Loss
+from onkel.refit import linear_dual
 
 # Share of the largest eigenvalue below which one is cut.
 SMALLEST_SHARE = 1e-5
-# Share of the largest weight that stands for none.
-SMALLEST_WEIGHT = 1e-100
-# Passes that LIBLINEAR can count.
-MOST_PASSES = 2**31 - 1
 
 
 @group
@@ -60,7 +64,7 @@ class LLSVM(Landmarks, AnyKernel, Talkative, ExpansionEstimator):
         text="Weight of the losses, whose sum it multiplies.",
     )
     max_iter: int = parameter(
-        Interval(Integral, 1, MOST_PASSES, closed="both"),
+        FROM_ONE,
         default=1000,
         text="Most passes of the solver over the data.",
     )
@@ -74,8 +78,8 @@ class LLSVM(Landmarks, AnyKernel, Talkative, ExpansionEstimator):
     )
 
     @abstractmethod
-    def _solver(self, **options: Any) -> Any:
-        """Solver of the linear problem, unfitted."""
+    def _loss(self) -> Loss:
+        """The loss of the linear problem."""
 
     def _answer(self) -> FittedExpansion:
         if not hasattr(self, "_expansion"):
@@ -96,28 +100,50 @@ class LLSVM(Landmarks, AnyKernel, Talkative, ExpansionEstimator):
         # Last, because it may draw from the user's generator.
         order, _, features = self._seeds()
         mapper = self._mapper_of(X, kernel, features, SMALLEST_SHARE)
-        solver = self._solver(
-            C=self.C,
-            fit_intercept=False,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-            random_state=int(order.integers(2**31)),
-        )
-        if self._loses_a_class(y, weight):
-            # LIBLINEAR drops rows of weight 0, and complains if that drops a class.
-            weight = np.maximum(weight, SMALLEST_WEIGHT * weight.max())
-        solver.fit(mapper.transform(X, self._n_jobs()), y, sample_weight=weight)
-        coef = np.atleast_2d(solver.coef_) @ mapper.mapping.matrix.T
+        Z = mapper.transform(X, self._n_jobs())
+        C = np.full(len(y), self.C) if weight is None else self.C * weight
+        found = [self._solved(Z, y, C, o, outputs, order) for o in range(outputs)]
+        coef = np.array([one.w for one in found]) @ mapper.mapping.matrix.T
         self._expansion = expansion_of(kernel, mapper.points.astype(X.dtype), coef)
         self._refuse_overflow(not self._expansion.is_bounded)
         self._started_with = self._learning_parameters()
-        self.t_, self.n_iter_ = len(y), int(np.max(solver.n_iter_))
+        self.t_, self.n_iter_ = len(y), max(one.passes for one in found)
+        worst = max(one.violation for one in found)
+        if worst > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} has made {self.max_iter} passes, and violates "
+                f"a margin or target by {worst:.2g}: give it more passes (max_iter), "
+                "a larger tol or a smaller C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
-    def _loses_a_class(self, y: np.ndarray, weight: np.ndarray | None) -> bool:
-        if weight is None or not is_classifier(self):
-            return False
-        return len(np.unique(y[weight > 0])) < len(np.unique(y))
+    def _solved(
+        self,
+        Z: np.ndarray,
+        y: np.ndarray,
+        C: np.ndarray,
+        output: int,
+        outputs: int,
+        rng: np.random.Generator,
+    ) -> linear_dual.Solution:
+        """Solve the problem of one output: its own, or a class against the rest."""
+        targets = y if outputs == 1 else np.where(y == output, 1.0, -1.0)
+        solution = linear_dual.solve(
+            self._loss(),
+            Z,
+            targets,
+            C,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=rng,
+        )
+        if self.verbose:
+            print(
+                f"{type(self).__name__}: output {output + 1} of {outputs}, "
+                f"{solution.passes} passes, violation {solution.violation:.2g}"
+            )
+        return solution
 
 
 @system(example="budget=50, gamma=2.0", score=0.98)
@@ -130,19 +156,13 @@ class LLSVMClassifier(LLSVM, BatchClassifier):
         text="Name of the loss.",
     )
 
-    def _solver(self, **options: Any) -> Any:
-        if self.loss == "squared_hinge":  # LIBLINEAR's has no 1/2
-            options["C"] /= 2.0
-        from sklearn.svm import LinearSVC  # slow to import
-
-        return LinearSVC(loss=self.loss, dual=True, **options)
+    def _loss(self) -> Loss:
+        return losses.make(self.loss)
 
 
 @system(example="budget=20", score=0.99)
 class LLSVMRegressor(LLSVM, Tube, BatchRegressor):
     """Linear support vector regression on the Nystrom features of landmarks."""
 
-    def _solver(self, **options: Any) -> Any:
-        from sklearn.svm import LinearSVR  # slow to import
-
-        return LinearSVR(epsilon=self.epsilon, dual=True, **options)
+    def _loss(self) -> Loss:
+        return losses.make("epsilon_insensitive", epsilon=self.epsilon)

@@ -237,7 +237,7 @@ def _patient() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*stayed in its first phase")
         warnings.filterwarnings("ignore", ".*worse than a constant does")
-        warnings.filterwarnings("ignore", "Liblinear failed to converge")
+        warnings.filterwarnings("ignore", ".*has made .* passes, and violates")
         yield
 
 

@@ -1,0 +1,143 @@
+"""The linear problem on explicit features, solved in its dual, a row at a time.
+
+    min_w  1/2 |w|^2 + sum_i C_i l(<w, z_i>, y_i)
+
+A visit of row i takes the best step along its dual variable (`problem.dual_steps`), and
+w moves with it. Most variables soon stay where they are, mostly at a bound: a row that
+did not move rests for one pass, then for three, for seven, and so on. When no row that
+was visited violates its optimality by more than the tolerance, all are visited once
+more; if none does then, the problem is solved.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.compiled.functions import inner, jit
+from onkel.problem import dual_steps
+from onkel.problem.losses import Loss
+
+LONGEST_REST = 31  # passes
+
+
+class Problem(NamedTuple):
+    """What is to be solved."""
+
+    loss: Loss
+    Z: Any  # shape (rows, features)
+    y: Any  # shape (rows,), float64
+    C: Any  # shape (rows,), float64
+    squares: Any  # shape (rows,), float64: |z_i|^2
+
+
+class State(NamedTuple):
+    """How far it has come."""
+
+    w: Any  # shape (features,), float64
+    dual: Any  # shape (rows,), float64
+    rest: Any  # shape (rows,): passes for which a row rests
+    due: Any  # shape (rows,): the pass that visits it next
+
+
+class Solution(NamedTuple):
+    """What was found, and how."""
+
+    w: np.ndarray
+    passes: int
+    violation: float  # the largest, in the last pass; of a margin or a target
+
+
+class Sweep(NamedTuple):
+    """What a pass saw."""
+
+    visits: int
+    violation: float
+
+
+@inner
+def _score(z: Any, w: Any) -> float:
+    total = 0.0
+    for k in range(len(w)):
+        total += z[k] * w[k]
+    return total
+
+
+@inner
+def _add(w: Any, weight: float, z: Any) -> None:
+    for k in range(len(w)):
+        w[k] += weight * z[k]
+
+
+@jit
+def _sweep(problem: Problem, state: State, order: Any, now: int) -> Sweep:
+    """Visit the rows that are due, in the given order."""
+    loss, visits, violation = problem.loss, 0, 0.0
+    for i in order:
+        if state.due[i] > now:
+            continue
+        visits += 1
+        z, y, C, old = problem.Z[i], problem.y[i], problem.C[i], state.dual[i]
+        new = dual_steps.best(loss, _score(z, state.w), y, old, problem.squares[i], C)
+        if new == old:
+            state.rest[i] = min(2 * state.rest[i] + 1, LONGEST_REST)
+        else:
+            state.rest[i] = 0
+            state.dual[i] = new
+            _add(state.w, dual_steps.moved(loss, y, new - old), z)
+            violation = max(violation, abs(new - old) * problem.squares[i])
+        state.due[i] = now + 1 + state.rest[i]
+    return Sweep(visits, violation)
+
+
+def solve(
+    loss: Loss,
+    Z: np.ndarray,
+    y: np.ndarray,
+    C: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+) -> Solution:
+    """Find the weights of the features.
+
+    Parameters
+    ----------
+    loss
+        One that has a dual step.
+    Z
+        Features, a row each.
+    y
+        Targets, 1 and -1 for classes.
+    C
+        Weights of the losses; a row of weight 0 does not count.
+    tol
+        Largest violation of a margin, or of a target, that counts as none.
+    max_iter
+        Passes, at most.
+    rng
+        Generator of the orders.
+
+    Examples
+    --------
+    >>> from onkel.problem import losses
+    >>> Z, y = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([1.0, -1.0])
+    >>> rng, hinge = np.random.default_rng(0), losses.make("hinge")
+    >>> solve(hinge, Z, y, np.full(2, 9.0), tol=1e-6, max_iter=50, rng=rng).w
+    array([ 1. , -0.5])
+    """
+    counted = np.flatnonzero(C > 0)
+    squares = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+    problem = Problem(loss, Z, y.astype(np.float64), C.astype(np.float64), squares)
+    rows, features = Z.shape
+    counts = np.zeros((2, rows), np.int64)
+    state = State(np.zeros(features), np.zeros(rows), *counts)
+    violation = np.inf
+    for now in range(max_iter):
+        seen = _sweep(problem, state, rng.permutation(counted), now)
+        violation = seen.violation
+        if violation <= tol:
+            if seen.visits == len(counted):
+                return Solution(state.w, now + 1, violation)
+            state.due[:] = 0
+    return Solution(state.w, max_iter, violation)
