@@ -268,7 +268,10 @@ def test_cells_are_kept_and_not_run_again(
     use(monkeypatch, table)
     asked: list[str] = []
 
-    def run(table: Table, cell: Cell, wanted: int, limit: float) -> store.Outcome:
+    def run(
+        table: Table, cell: Cell, wanted: int, limit: float, choice: Any
+    ) -> store.Outcome:
+        assert choice is None
         asked.append(cell.key)
         return outcome(fingerprint=store.fingerprint(table, cell), wanted=wanted)
 

@@ -8,9 +8,10 @@ the wall: others work on the same machine.
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +52,16 @@ class TooLongError(Exception):
 
 
 class Pass(NamedTuple):
-    """What one order gave."""
+    """What one order gave, so far."""
 
     error: float  # progressive
     seconds: float
 
 
-def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
-    """Predict, then learn, rows in an order.
+def progress(
+    work: OnlineData, model: Any, order: np.ndarray, limit: float, ends: Sequence[int]
+) -> Iterator[Pass]:
+    """Predict, then learn, rows in an order, and say how far it has come.
 
     Parameters
     ----------
@@ -70,6 +73,8 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
         Of those to learn.
     limit
         Seconds, beyond which the pass is given up.
+    ends
+        Numbers of rows, ascending, after which to say it; the last is all.
 
     Raises
     ------
@@ -79,21 +84,28 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
     X, y = work.X[order], work.y[order]
     classes = {} if work.is_regression else {"classes": np.unique(work.y)}
     squares, spent = 0.0, 0.0
-    for begin in range(0, len(y), PIECE):
-        rows = slice(begin, begin + PIECE)
+    for begin, end in pairwise([0, *ends]):
+        rows = slice(begin, end)
         start = time.process_time()
         scores = onkel.progressive(model, X[rows], y[rows], **classes)
         latest = time.process_time() - start
         spent += latest
         if work.is_regression:
             squares += float(np.sum((scores - y[rows]) ** 2))
-        left = max(0, len(y) - begin - PIECE)
-        forecast = spent + left * latest / PIECE
+        forecast = spent + (len(y) - end) * latest / (end - begin)
         if spent > limit or (forecast > limit and spent > PATIENCE * limit):
             raise TooLongError(forecast)
-    if work.is_regression:
-        return Pass(float(np.sqrt(squares / len(y))), spent)
-    return Pass(model.n_mistakes_ / len(y), spent)
+        if work.is_regression:
+            yield Pass(float(np.sqrt(squares / end)), spent)
+        else:
+            yield Pass(model.n_mistakes_ / end, spent)
+
+
+def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
+    """Predict, then learn, rows in an order; parameters and errors as `progress`."""
+    ends = [*range(PIECE, len(order), PIECE), len(order)]
+    *_, last = progress(work, model, order, limit, ends)
+    return last
 
 
 class Choice(NamedTuple):
@@ -145,7 +157,13 @@ def constant_of(table: Table, work: OnlineData) -> float:
     return _metric(table, constant_error(work))
 
 
-def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
+def run(
+    table: Table,
+    cell: Cell,
+    wanted: int,
+    limit: float,
+    choice: Outcome | None = None,
+) -> Outcome:
     """Run a cell.
 
     Parameters
@@ -156,6 +174,8 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         Random orders.
     limit
         Seconds for all passes; at least one pass is made, if it fits.
+    choice
+        Parameters that a search has chosen, and its errors; None to search.
 
     Returns
     -------
@@ -181,18 +201,10 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         "constant": constant_of(table, work),
     }
     with _patient():
-        start = time.process_time()
-        chosen = search(work, setup, table)
-        outcome |= {
-            "search_seconds": round(time.process_time() - start, 2),
-            "parameters": chosen.parameters,
-            "error_of_choice": chosen.error,
-            "constant_of_choice": chosen.constant,
-        }
+        outcome |= _searched(work, setup, table) if choice is None else choice
+        given = work, setup, outcome["parameters"], wanted, limit
         try:
-            return outcome | _passes(
-                table, work, setup, chosen.parameters, wanted, limit
-            )
+            return outcome | _learnt(table, *given)
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
         except TimeoutError as reason:
@@ -201,6 +213,18 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
             if "overflow" not in str(failure):
                 raise
             return outcome | {"why_not": "diverged: its numbers overflowed"}
+
+
+def _searched(work: OnlineData, setup: EstimatorSetup, table: Table) -> Outcome:
+    """Return what a search chooses, and how long it takes."""
+    start = time.process_time()
+    chosen = search(work, setup, table)
+    return {
+        "search_seconds": round(time.process_time() - start, 2),
+        "parameters": chosen.parameters,
+        "error_of_choice": chosen.error,
+        "constant_of_choice": chosen.constant,
+    }
 
 
 def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float]:
@@ -226,7 +250,7 @@ def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float
         return list(table.measure(name, cell, orders, np.inf)["values"])
     work = _loaded(table.loader(name), name, table.dtype)
     with _patient():
-        found = _passes(table, work, setup, outcome["parameters"], orders, np.inf)
+        found = _learnt(table, work, setup, outcome["parameters"], orders, np.inf)
     return list(found["values"])
 
 
@@ -238,6 +262,33 @@ def _patient() -> Iterator[None]:
         warnings.filterwarnings("ignore", ".*worse than a constant does")
         warnings.filterwarnings("ignore", "Liblinear failed to converge")
         yield
+
+
+def _learnt(table: Table, *given: Any) -> dict[str, Any]:
+    """Learn in one order after the other, in the table's own way if it has one."""
+    return _passes(table, *given) if table.passes is None else table.passes(*given)
+
+
+def warm_up(
+    work: OnlineData, setup: EstimatorSetup, parameters: dict[str, Any], rows: int
+) -> None:
+    """Learn a few of the first rows, so that compiling is in no pass."""
+    few = np.random.default_rng(0).permutation(rows)[:FEW]
+    model = setup.build(work, rows, random_state=0, **parameters)
+    if hasattr(model, "partial_fit"):
+        stream(work, model, few, limit=np.inf)
+
+
+def has_time(seconds: Sequence[float], limit: float) -> bool:
+    """Whether there is time for another order, of those that took so long; or a first.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.runner import has_time
+    >>> has_time([], 1.0), has_time([4.0], 8.0), has_time([4.0, 4.0], 8.0)
+    (True, True, False)
+    """
+    return not seconds or sum(seconds) * (1 + 1 / len(seconds)) <= limit
 
 
 def _passes(
@@ -264,15 +315,11 @@ def _passes(
                 error = linear_error(work, model, order)
             found["values"].append(_metric(table, error))
         return found
-    few = np.random.default_rng(0).permutation(rows)[:FEW]
-    warm = setup.build(work, rows, random_state=0, **parameters)
-    if hasattr(warm, "partial_fit"):
-        stream(work, warm, few, limit=np.inf)
+    warm_up(work, setup, parameters, rows)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(rows)
         model = setup.build(work, rows, random_state=seed, **parameters)
-        spent = sum(found["seconds"])
-        if seed > 0 and spent + spent / seed > limit:
+        if not has_time(found["seconds"], limit):
             break
         left = limit if seed == 0 else np.inf
         if hasattr(model, "partial_fit"):
