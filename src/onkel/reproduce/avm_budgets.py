@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 
 from onkel.reproduce.avm_curves import COLOURS
-from onkel.reproduce.axes import plain_numbers
+from onkel.reproduce.axes import wide
 from onkel.reproduce.digits import short
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import EstimatorSetup
@@ -95,10 +95,10 @@ def draw_budgets(outcomes: dict[str, dict[str, Any]]) -> Picture:
             panel.plot(x, y, color=colour, lw=1.2, label=label)
             panel.scatter(x, y, s=sizes, color=colour)
         budgets = max(outcome["budgets"] for outcome in found.values())
-        panel.set(xscale="log", xlabel="seconds", ylabel="mistakes, %")
+        panel.set(xlabel="seconds", ylabel="mistakes, %")
         panel.set_title(f"{data}: B = {', '.join(map(str, budgets))}")
         panel.grid(alpha=0.3, which="both", lw=0.5)
-        plain_numbers(panel.xaxis)
+        wide(panel, "x")
     handles = panels[0].get_legend_handles_labels()
     picture.legend(*handles, loc="outside upper center", ncols=6, frameon=False)
     return picture

@@ -3,21 +3,23 @@
 Errors are those of all rows so far, each predicted before it is learnt.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from onkel.reproduce.axes import plain_numbers, points
+from onkel.reproduce.axes import points, wide
 from onkel.reproduce.bands import band
 from onkel.reproduce.digits import short
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import EstimatorSetup
-from onkel.reproduce.runner import PERCENT, has_time, progress, warm_up
+from onkel.reproduce.runner import PERCENT, Piece, has_time, pieces, warm_up
 from onkel.reproduce.summary import measured
 
 POINTS = 100
+SHADE = 0.07  # of a band, of which there are many
 ERROR, SECONDS = "error", "seconds"
 SHARES = (0.02, 0.1, 0.2, 0.4, 0.7)  # of the rows, after which a table shows errors
 # By the paper's groups: blue what is said to settle, green to grey what is said to
@@ -69,7 +71,7 @@ def traced(
 ) -> dict[str, Any]:
     """Learn in one order after the other, and note errors and seconds on the way."""
     rows, unit = len(work.y), 1.0 if work.is_regression else PERCENT
-    ends = points(rows, POINTS).tolist()
+    seen = points(rows, POINTS)
     names = ("values", "sizes", "seconds")
     found: dict[str, list[float]] = {name: [] for name in names}
     curves: dict[str, list[list[float]]] = {ERROR: [], SECONDS: []}
@@ -80,13 +82,25 @@ def traced(
         order = np.random.default_rng(seed).permutation(rows)
         model = setup.build(work, rows, random_state=seed, **parameters)
         left = np.inf if seed else limit
-        passed = list(progress(work, model, order, left, ends))
-        numbers = (unit * passed[-1].error, model.model_size_, passed[-1].seconds)
+        errors, spent = _progress(work, list(pieces(work, model, order, left)))
+        numbers = (unit * errors[-1], model.model_size_, spent[-1])
         for name, number in zip(names, numbers, strict=True):
             found[name].append(float(number))
-        curves[ERROR].append(short(unit * one.error for one in passed))
-        curves[SECONDS].append(short(one.seconds for one in passed))
+        curves[ERROR].append(short(unit * errors[seen - 1]))
+        curves[SECONDS].append(short(spent[seen - 1]))
     return {**found, "curves": curves}
+
+
+def _progress(
+    work: OnlineData, passed: Sequence[Piece]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the error of all rows so far, and the seconds, after each row."""
+    losses = np.concatenate([piece.losses for piece in passed])
+    means = np.cumsum(losses) / np.arange(1, len(losses) + 1)
+    lengths = [len(piece.losses) for piece in passed]
+    a_row = np.repeat([piece.seconds for piece in passed], lengths)
+    spent = np.cumsum(a_row / np.repeat(lengths, lengths))
+    return np.sqrt(means) if work.is_regression else means, spent
 
 
 def curve_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
@@ -106,7 +120,7 @@ def curve_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 def draw_curves(outcomes: dict[str, dict[str, Any]]) -> Picture:
     """Draw a row of panels a data set: errors, seconds, and one against the other."""
-    picture = Picture(figsize=(15, 4.2 * len(outcomes) + 0.8), layout="constrained")
+    picture = Picture(figsize=(15, 3.8 * len(outcomes) + 0.8), layout="constrained")
     lines = picture.subplots(len(outcomes), 3, squeeze=False)
     for panels, (data, found) in zip(lines, outcomes.items(), strict=True):
         for label, outcome in found.items():
@@ -120,13 +134,15 @@ def draw_curves(outcomes: dict[str, dict[str, Any]]) -> Picture:
             (error, "seconds", error),
             strict=True,
         ):
-            panel.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=data)
+            panel.set(xlabel=x, ylabel=y, title=data)
             panel.grid(alpha=0.3, which="both", lw=0.5)
-            plain_numbers(panel.xaxis)
-            plain_numbers(panel.yaxis)
+            wide(panel, "x")
+            wide(panel, "y")
     names = {label for found in outcomes.values() for label in found}
     lines_of = [Line2D([], [], **look(name)) for name in COLOURS if name in names]
-    picture.legend(handles=lines_of, loc="outside upper center", ncols=6, frameon=False)
+    picture.legend(
+        handles=lines_of, loc="outside upper center", ncols=12, frameon=False
+    )
     return picture
 
 
@@ -143,4 +159,4 @@ def _draw_system(panels: Any, label: str, outcome: dict[str, Any]) -> None:
     panels[2].plot(*means, **drawn)
     colour = drawn.pop("color")
     for panel, runs in zip(panels, (errors, seconds), strict=False):
-        band(panel, seen, runs, colour, **drawn)
+        band(panel, seen, runs, colour, **drawn).set_alpha(SHADE)

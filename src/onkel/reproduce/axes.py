@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+DECADE = 10.0
 POINTS, FIRST = 200, 200  # of a curve; rows before which a mean says little
 
 
@@ -19,6 +20,24 @@ def points(rows: int, count: int = POINTS) -> np.ndarray:
     """
     few = np.geomspace(min(FIRST, rows), rows, count)
     return np.unique(few.round().astype(int))
+
+
+def wide(panel: Any, which: str) -> None:
+    """Make an axis logarithmic if what is drawn needs it, with numbers at 1 and 3.
+
+    Parameters
+    ----------
+    panel
+        With all that is to be drawn.
+    which
+        "x" or "y".
+    """
+    low, high = np.sort(getattr(panel.dataLim, f"interval{which}"))
+    axis = getattr(panel, f"{which}axis")
+    if 0 < DECADE * low < high:
+        getattr(panel, f"set_{which}scale")("log")
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        plain_numbers(axis)
 
 
 def plain_numbers(axis: Any) -> None:

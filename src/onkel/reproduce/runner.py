@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +38,7 @@ from onkel.reproduce.store import Outcome, engine, fingerprint
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts
 FEW = 64  # rows that are learnt once, so that compiling is not in the time
+SMALL = 32  # budget, for these
 PERCENT = 100.0
 SPLITS = {"held-out": halves, "folds": folds, "parts": parts, "passes": passes}
 
@@ -52,16 +52,23 @@ class TooLongError(Exception):
 
 
 class Pass(NamedTuple):
-    """What one order gave, so far."""
+    """What one order gave."""
 
     error: float  # progressive
     seconds: float
 
 
-def progress(
-    work: OnlineData, model: Any, order: np.ndarray, limit: float, ends: Sequence[int]
-) -> Iterator[Pass]:
-    """Predict, then learn, rows in an order, and say how far it has come.
+class Piece(NamedTuple):
+    """What some rows of an order gave."""
+
+    losses: np.ndarray  # of each row: 1 for a mistake, or the squared error
+    seconds: float
+
+
+def pieces(
+    work: OnlineData, model: Any, order: np.ndarray, limit: float
+) -> Iterator[Piece]:
+    """Predict, then learn, rows in an order, some at a time.
 
     Parameters
     ----------
@@ -73,8 +80,6 @@ def progress(
         Of those to learn.
     limit
         Seconds, beyond which the pass is given up.
-    ends
-        Numbers of rows, ascending, after which to say it; the last is all.
 
     Raises
     ------
@@ -82,30 +87,36 @@ def progress(
         If the pass takes longer than the limit, or will at the speed it has come to.
     """
     X, y = work.X[order], work.y[order]
-    classes = {} if work.is_regression else {"classes": np.unique(work.y)}
-    squares, spent = 0.0, 0.0
-    for begin, end in pairwise([0, *ends]):
-        rows = slice(begin, end)
+    labels = np.unique(work.y)
+    classes = {} if work.is_regression else {"classes": labels}
+    spent = 0.0
+    for begin in range(0, len(y), PIECE):
+        rows = slice(begin, begin + PIECE)
         start = time.process_time()
         scores = onkel.progressive(model, X[rows], y[rows], **classes)
         latest = time.process_time() - start
         spent += latest
         if work.is_regression:
-            squares += float(np.sum((scores - y[rows]) ** 2))
-        forecast = spent + (len(y) - end) * latest / (end - begin)
+            yield Piece((scores - y[rows]) ** 2, latest)
+        else:
+            best = (
+                scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)
+            )
+            yield Piece((labels[best] != y[rows]).astype(float), latest)
+        left = max(0, len(y) - begin - PIECE)
+        forecast = spent + left * latest / PIECE
         if spent > limit or (forecast > limit and spent > PATIENCE * limit):
             raise TooLongError(forecast)
-        if work.is_regression:
-            yield Pass(float(np.sqrt(squares / end)), spent)
-        else:
-            yield Pass(model.n_mistakes_ / end, spent)
 
 
 def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
-    """Predict, then learn, rows in an order; parameters and errors as `progress`."""
-    ends = [*range(PIECE, len(order), PIECE), len(order)]
-    *_, last = progress(work, model, order, limit, ends)
-    return last
+    """Predict, then learn, rows in an order; parameters and errors as `pieces`."""
+    total, spent = 0.0, 0.0
+    for losses, seconds in pieces(work, model, order, limit):
+        total += float(np.sum(losses))
+        spent += seconds
+    mean = total / len(order)
+    return Pass(float(np.sqrt(mean)) if work.is_regression else mean, spent)
 
 
 class Choice(NamedTuple):
@@ -272,8 +283,14 @@ def _learnt(table: Table, *given: Any) -> dict[str, Any]:
 def warm_up(
     work: OnlineData, setup: EstimatorSetup, parameters: dict[str, Any], rows: int
 ) -> None:
-    """Learn a few of the first rows, so that compiling is in no pass."""
+    """Learn a few of the first rows, so that compiling is in no pass.
+
+    With a small budget, so that NOGD comes to its second phase.
+    """
     few = np.random.default_rng(0).permutation(rows)[:FEW]
+    budget = setup.fixed.get("budget")
+    if budget and "budget" not in setup.units:
+        parameters = {**parameters, "budget": min(SMALL, budget)}
     model = setup.build(work, rows, random_state=0, **parameters)
     if hasattr(model, "partial_fit"):
         stream(work, model, few, limit=np.inf)
