@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 DECADE = 10.0
+# Numbers of a decade that are written, by how many decades there are at most.
+LABELLED = {1.5: (1.0, 2.0, 5.0), 4.0: (1.0, 3.0), np.inf: (1.0,)}
 POINTS, FIRST = 200, 200  # of a curve; rows before which a mean says little
 
 
@@ -23,7 +25,7 @@ def points(rows: int, count: int = POINTS) -> np.ndarray:
 
 
 def wide(panel: Any, which: str) -> None:
-    """Make an axis logarithmic if what is drawn needs it, with numbers at 1 and 3.
+    """Make an axis logarithmic if what is drawn needs it, with as many numbers as fit.
 
     Parameters
     ----------
@@ -36,7 +38,9 @@ def wide(panel: Any, which: str) -> None:
     axis = getattr(panel, f"{which}axis")
     if 0 < DECADE * low < high:
         getattr(panel, f"set_{which}scale")("log")
-        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        decades = np.log10(high / low)
+        fits = next(subs for most, subs in LABELLED.items() if decades <= most)
+        axis.set_major_locator(LogLocator(subs=fits))
         plain_numbers(axis)
 
 
