@@ -15,7 +15,14 @@ from onkel.reproduce.bands import band
 from onkel.reproduce.digits import short
 from onkel.reproduce.online_data import OnlineData
 from onkel.reproduce.protocol import EstimatorSetup
-from onkel.reproduce.runner import PERCENT, Piece, has_time, pieces, warm_up
+from onkel.reproduce.runner import (
+    PERCENT,
+    Piece,
+    has_time,
+    pieces,
+    summed,
+    warm_up,
+)
 from onkel.reproduce.summary import measured
 
 POINTS = 100
@@ -82,8 +89,10 @@ def traced(
         order = np.random.default_rng(seed).permutation(rows)
         model = setup.build(work, rows, random_state=seed, **parameters)
         left = np.inf if seed else limit
-        errors, spent = _progress(work, list(pieces(work, model, order, left)))
-        numbers = (unit * errors[-1], model.model_size_, spent[-1])
+        passed = list(pieces(work, model, order, left))
+        error, seconds = summed(work, passed)
+        errors, spent = _progress(work, passed)
+        numbers = (unit * error, model.model_size_, seconds)
         for name, number in zip(names, numbers, strict=True):
             found[name].append(float(number))
         curves[ERROR].append(short(unit * errors[seen - 1]))

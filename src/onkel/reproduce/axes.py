@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 DECADE = 10.0
+DIGITS = 12  # of a number on an axis, at most: a million has no exponent
 # Numbers of a decade that are written, by how many decades there are at most.
-LABELLED = {1.5: (1.0, 2.0, 5.0), 4.0: (1.0, 3.0), np.inf: (1.0,)}
+LABELLED = {1.5: (1.0, 2.0, 5.0), 3.0: (1.0, 3.0), np.inf: (1.0,)}
 POINTS, FIRST = 200, 200  # of a curve; rows before which a mean says little
 
 
@@ -46,5 +47,5 @@ def wide(panel: Any, which: str) -> None:
 
 def plain_numbers(axis: Any) -> None:
     """Write numbers without exponents on a logarithmic axis."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.{DIGITS}g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -8,7 +8,7 @@ the wall: others work on the same machine.
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -111,11 +111,17 @@ def pieces(
 
 def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
     """Predict, then learn, rows in an order; parameters and errors as `pieces`."""
-    total, spent = 0.0, 0.0
-    for losses, seconds in pieces(work, model, order, limit):
+    return summed(work, pieces(work, model, order, limit))
+
+
+def summed(work: OnlineData, passed: Iterable[Piece]) -> Pass:
+    """Return what all pieces of an order gave together."""
+    total, rows, spent = 0.0, 0, 0.0
+    for losses, seconds in passed:
         total += float(np.sum(losses))
+        rows += len(losses)
         spent += seconds
-    mean = total / len(order)
+    mean = total / rows
     return Pass(float(np.sqrt(mean)) if work.is_regression else mean, spent)
 
 
