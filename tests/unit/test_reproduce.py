@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
+import onkel
 from onkel.reproduce import (
     avm,
     bogd,
@@ -221,6 +222,24 @@ def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> N
     assert found["values"] == [20.0, 20.0]
 
 
+@pytest.mark.parametrize("piece", [40, 2048])
+def test_rows_lost_in_pieces_are_the_mistakes_that_a_model_counts(
+    piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "PIECE", piece)
+    work, order = small_task(), np.arange(300)
+    three = work._replace(y=np.digitize(work.X[:, 0], [-0.5, 0.5]))
+    for some in (work, three):
+        model = onkel.RBPClassifier(budget=20, gamma=1.0, random_state=0)
+        found = list(runner.pieces(some, model, order, 60.0))
+        assert len(found) == -(-300 // piece)
+        assert sum(one.losses.sum() for one in found) == model.n_mistakes_
+        again = onkel.RBPClassifier(budget=20, gamma=1.0, random_state=0)
+        assert runner.stream(some, again, order, 60.0).error == pytest.approx(
+            model.n_mistakes_ / 300
+        )
+
+
 def test_the_linear_model_is_run_in_a_few_orders() -> None:
     table = small_table(extra=lambda name: avm.linear())
     outcome = runner.run(table, cell_of(table, LINEAR), wanted=10, limit=60.0)
@@ -268,7 +287,10 @@ def test_cells_are_kept_and_not_run_again(
     use(monkeypatch, table)
     asked: list[str] = []
 
-    def run(table: Table, cell: Cell, wanted: int, limit: float) -> store.Outcome:
+    def run(
+        table: Table, cell: Cell, wanted: int, limit: float, choice: Any
+    ) -> store.Outcome:
+        assert choice is None
         asked.append(cell.key)
         return outcome(fingerprint=store.fingerprint(table, cell), wanted=wanted)
 
@@ -296,6 +318,54 @@ def test_cells_are_kept_and_not_run_again(
     assert "a reading" in text and "a remark" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({line.count("|") for line in rows}) == 1
+
+
+def noted(
+    work: OnlineData, setup: EstimatorSetup, parameters: Any, wanted: int, limit: float
+) -> dict[str, Any]:
+    return {"values": [parameters["gamma"]] * wanted}
+
+
+def test_a_figure_takes_the_parameters_that_a_table_has_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = small_table()
+    figure = dataclasses.replace(table, name="table2", passes=noted)
+    cell = cell_of(table)
+    (given,) = [one for one in figure.cells() if one.key == cell.key] or [cell]
+    assert store.fingerprint(figure, given) != store.fingerprint(table, cell)
+    assert store.choice_of(figure, given, {}) is None
+    # Alone it searches.
+    alone = runner.run(figure, given, 2, 60.0, None)
+    assert alone["values"] == [alone["parameters"]["gamma"]] * 2
+    assert runner.again(figure, given, alone, 1) == alone["values"][:1]
+    stored = outcome(parameters={"gamma": 0.7}, error_of_choice=0.1)
+    stored |= {"constant_of_choice": 0.5, "why_not": "needs about 70 s a run"}
+    known = {store.fingerprint(table, cell): stored}
+    choice = store.choice_of(figure, given, known)
+    assert choice is not None and choice["parameters"] == {"gamma": 0.7}
+    monkeypatch.setattr(runner, "search", None)
+    found = runner.run(figure, given, 2, 60.0, choice)
+    assert found["values"] == [0.7, 0.7] and found["error_of_choice"] == 0.1
+    assert "search_seconds" not in found
+    # What has another setup, or is a table itself, takes nothing.
+    other = given._replace(setup=EstimatorSetup("RBPClassifier", {"budget": 7}))
+    assert store.choice_of(figure, other, known) is None
+    assert store.choice_of(table, cell, known) is None
+
+
+def test_figures_of_avm_have_the_setups_of_its_tables() -> None:
+    prints = {
+        store.fingerprint(table, cell)
+        for table in (avm.TABLE_4, avm.TABLE_5)
+        for cell in table.cells()
+        if cell.setup
+    }
+    for name in ("figure4", "figure7", "figure8"):
+        figure = command.tables()[f"avm/{name}"]
+        plain = dataclasses.replace(figure, passes=None)
+        assert {store.fingerprint(plain, cell) for cell in figure.cells()} <= prints
+        assert not {store.fingerprint(figure, cell) for cell in figure.cells()} & prints
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 import onkel
 from onkel.reproduce import (
     avm,
+    avm_budgets,
+    avm_curves,
     avm_gap,
+    avm_judges,
     avm_tradeoff,
     bogd_regret,
     bogd_times,
@@ -32,6 +35,7 @@ from onkel.reproduce import (
     nbsgd_theorem,
     theory_judges,
 )
+from onkel.reproduce.choosing import pass_of
 from onkel.reproduce.claims import JUDGES, claims
 from onkel.reproduce.comparators import CONTRADICTED, MIXED, SUPPORTED, Finding
 from onkel.reproduce.evidence import Evidence, Question
@@ -150,7 +154,7 @@ def test_targets_of_theory_are_figures_with_a_judge() -> None:
     wanted |= {"bogd/times", "avm/theorem5", "dualsvrg/theorem2", "dualsvrg/theta"}
     wanted |= {"nbsgd/projections", "dualsvrg/memory"}
     assert all(isinstance(command.tables()[name], Figure) for name in wanted)
-    judges = bsca_judges.JUDGES | theory_judges.JUDGES
+    judges = avm_judges.JUDGES | bsca_judges.JUDGES | theory_judges.JUDGES
     assert all(judge.__doc__ for judge in judges.values())
 
 
@@ -570,6 +574,136 @@ def test_gaps_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for found in outcomes["one"].values():
             found["curves"]["gap"] = [(deltas**power).tolist()] * 2
         assert judged("gap by delta", outcomes, tmp_path).verdict == verdict
+
+
+def passed(table: Figure, work: OnlineData) -> Outcomes:
+    """Run the systems of a figure on made-up rows; all parameters are 1."""
+    found = {}
+    for label, setup in table.extra(work.name).items():
+        given = {key: 1.0 for key in setup.grid}
+        assert table.passes is not None
+        found[label] = {
+            **{"rows": len(work.y), "metric": table.metric},
+            **table.passes(work, setup, given, 2, 60.0),
+        }
+    return {"one": found}
+
+
+@pytest.mark.parametrize(("name", "data"), [("figure4", "ijcnn1"), ("figure8", "casp")])
+def test_curves_of_all_systems(name: str, data: str, tmp_path: Path) -> None:
+    figure = command.tables()[f"avm/{name}"]
+    assert isinstance(figure, Figure)
+    X, y = rows(400)
+    work = OnlineData(data, X, y > 0 if name == "figure4" else X[:, 0], False, 300)
+    work = work._replace(is_regression=name == "figure8")
+    outcomes = passed(figure, work)
+    laid = check(outcomes, figure.rows, figure.draw, tmp_path)
+    assert len(laid) == (12 if name == "figure4" else 9)
+    label, outcome = next(iter(outcomes["one"].items()))
+    setup = figure.extra(data)[label]
+    model = setup.build(work, 400, random_state=0, **{k: 1.0 for k in setup.grid})
+    order = np.random.default_rng(0).permutation(400)
+    error, _ = pass_of(work, model, order)
+    # It ends where a table does.
+    unit = 1.0 if work.is_regression else 100.0
+    assert outcome["values"][0] == pytest.approx(unit * error)
+    for outcome in outcomes["one"].values():
+        curve = avm_curves.curve_of(outcome)
+        assert curve.at(1.0) == pytest.approx(np.mean(outcome["values"]), rel=1e-5)
+        assert (curve.rows[0], curve.rows[-1], curve.orders) == (200, 400, 2)
+        seconds = np.array(outcome["curves"]["seconds"])
+        assert np.all(np.diff(seconds, axis=1) >= 0)
+        assert seconds[:, -1] == pytest.approx(outcome["seconds"], rel=1e-5)
+
+
+def made_curves(shape: Callable[[np.ndarray], np.ndarray], digits: int = 6) -> Outcomes:
+    seen = avm_curves.points(50_000, avm_curves.POINTS)
+    errors = np.round(shape(seen / 50_000), digits)
+    curves = {"error": [errors.tolist()] * 3}
+    return {"one": {"some": {"rows": 50_000, "curves": curves, "values": [1.0] * 3}}}
+
+
+@pytest.mark.parametrize(
+    ("shape", "right"),
+    [
+        # A bump within the first fifth, then nothing.
+        (
+            lambda s: 20 + 10 * np.exp(-(((s - 0.1) / 0.03) ** 2)),
+            {"fluctuates, then settles", "saturates early"},
+        ),
+        # The same, but rising ever after: no longer settled.
+        (
+            lambda s: 20 + 10 * np.exp(-(((s - 0.1) / 0.03) ** 2)) + 5 * s,
+            {"keeps rising"},
+        ),
+        # Steep at the beginning, then flat: settled, but it never rose.
+        (lambda s: 20 + 20 * np.exp(-s / 0.02), {"saturates early"}),
+        (lambda s: 20 - 5 * s, {"keeps improving"}),
+        (lambda s: 20 - 0.5 * s, {"saturates early"}),
+        (lambda s: 20 + s, {"saturates early", "keeps rising", "rises slightly"}),
+        (lambda s: 20 + 10 * s, {"keeps rising"}),
+        (lambda s: 20 + 5 * np.cos(9 * s), set()),
+    ],
+)
+def test_shapes_of_curves(
+    shape: Callable[[np.ndarray], np.ndarray], right: set[str], tmp_path: Path
+) -> None:
+    judges = list(avm_judges.JUDGES)[:5]
+    found = {
+        by: judged(by, made_curves(shape), tmp_path, first=["some"]).verdict
+        for by in judges
+    }
+    assert {by for by, verdict in found.items() if verdict == SUPPORTED} == right
+    assert set(found.values()) <= {SUPPORTED, CONTRADICTED}
+
+
+def test_a_curve_that_moves_by_chance_does_not_fluctuate(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    wrong = np.cumsum(rng.random((3, 50_000)) < 0.2, axis=1)
+    outcomes = made_curves(lambda s: s)
+    seen = avm_curves.points(50_000, avm_curves.POINTS)
+    rates = 100 * wrong[:, seen - 1] / seen
+    outcomes["one"]["some"]["curves"]["error"] = rates.tolist()
+    asked: dict[str, Any] = {"first": ["some"]}
+    by = "fluctuates, then settles"
+    assert judged(by, outcomes, tmp_path, **asked).verdict == CONTRADICTED
+    assert judged("saturates early", outcomes, tmp_path, **asked).verdict == SUPPORTED
+
+
+def test_budgets_beside_cells(tmp_path: Path) -> None:
+    figure = command.tables()["avm/figure7"]
+    assert isinstance(figure, Figure)
+    X, y = rows(300)
+    work = OnlineData("a9a", X, y > 0, False, 300)
+    outcomes = passed(figure, work)
+    laid = check(outcomes, figure.rows, figure.draw, tmp_path)
+    assert len(laid) == 5 * 6 + 1
+    found = outcomes["one"]
+    for label in avm_budgets.SWEPT:
+        sizes = np.array(found[label]["curves"]["size"])
+        assert np.all(sizes <= avm_budgets.BUDGETS["a9a"])
+        assert sizes[0, 0] < sizes[0, -1] or sizes[0, -1] < 50
+    few = np.array([[0.0], [1e-3], [2e-3]])
+    falling = 20.0 - np.arange(6)
+    for label, outcome in found.items():
+        is_cover = label == "AVM-Hinge"
+        mistakes = np.array([10.0]) if is_cover else falling
+        times = np.array([0.5]) if is_cover else 0.1 * 2.0 ** np.arange(6)
+        outcome["curves"] = {
+            "mistakes": (mistakes + few).tolist(),
+            "seconds": (times + few).tolist(),
+        }
+    asked: dict[str, Any] = {"first": list(avm_budgets.SWEPT)}
+    judges = list(avm_judges.JUDGES)[5:]
+    for by in judges:
+        assert judged(by, outcomes, tmp_path, **asked).verdict == SUPPORTED
+    on_all = {**asked, "opposite": ["one"]}
+    assert judged(judges[2], outcomes, tmp_path, **on_all).verdict == CONTRADICTED
+    found["RBP"]["curves"]["mistakes"] = (4.0 + np.arange(6) + few).tolist()
+    finding = judged("no budget reaches AVM", outcomes, tmp_path, **asked)
+    assert finding.verdict == MIXED and "one RBP, B = 50 10.00 > 4.00" in finding.shown
+    finding = judged("larger budgets help and slow", outcomes, tmp_path, **asked)
+    assert finding.verdict == MIXED and "9 of 10 comparisons" in finding.shown
 
 
 # ---- DualSVRG ------------------------------------------------------------------------

@@ -5,7 +5,14 @@ The radius of a cell is half the diameter that the paper prints.
 
 from typing import Any
 
-from onkel.reproduce import batch_baselines
+from onkel.reproduce import batch_baselines, published
+from onkel.reproduce.avm_budgets import (
+    SWEPT,
+    budget_rows,
+    draw_budgets,
+    with_budgets,
+)
+from onkel.reproduce.avm_curves import curve_rows, draw_curves, traced
 from onkel.reproduce.avm_gap import draw_gaps, few_rows, gap_rows, gaps, losses
 from onkel.reproduce.avm_tradeoff import (
     SYSTEM,
@@ -155,6 +162,17 @@ def unlimited(name: str) -> dict[str, EstimatorSetup]:
     return {SYSTEM: EstimatorSetup(setup.kind, fixed, setup.grid, setup.units)}
 
 
+def of_table(name: str, table: Table) -> dict[str, EstimatorSetup]:
+    """Return the setups of a table on one of our data sets, those that we add apart."""
+    numbers = published.of(table.paper, table.name, table.metric)
+    setups = {
+        number.algorithm: table.setup_of(number, name)
+        for number in numbers
+        if table.data.get(number.dataset) == name
+    }
+    return {k: one for k, one in setups.items() if isinstance(one, EstimatorSetup)}
+
+
 def _figure_of_tradeoff(name: str) -> Table:
     return table(
         "avm",
@@ -167,31 +185,80 @@ def _figure_of_tradeoff(name: str) -> Table:
     )
 
 
+TABLE_3 = table(
+    "avm",
+    "table3",
+    load=batch,
+    setup_of=batch_classifier,
+    extra=lambda name: linear(),
+)
+TABLE_4 = table(
+    "avm",
+    "table4",
+    load=task,
+    loaders=LOADERS,
+    setup_of=classifier,
+    extra=lambda name: linear(),
+)
+TABLE_5 = table(
+    "avm",
+    "table5",
+    load=regression_task,
+    setup_of=regressor,
+    extra=lambda name: linear(regression=True),
+)
+
+
+def classifiers(name: str) -> dict[str, EstimatorSetup]:
+    """Return the systems of table 4 on one of our data sets."""
+    return of_table(name, TABLE_4)
+
+
+def regressors(name: str) -> dict[str, EstimatorSetup]:
+    """Return the systems of table 5 on one of our data sets."""
+    return of_table(name, TABLE_5)
+
+
+def swept(name: str) -> dict[str, EstimatorSetup]:
+    """Return the systems of figure 7, as table 4 has them, and AVM."""
+    setups = classifiers(name)
+    return {label: setups[label] for label in (*SWEPT, SYSTEM)}
+
+
 TABLES = (
-    table(
-        "avm",
-        "table3",
-        load=batch,
-        setup_of=batch_classifier,
-        extra=lambda name: linear(),
-    ),
-    table(
-        "avm",
-        "table4",
-        load=task,
-        loaders=LOADERS,
-        setup_of=classifier,
-        extra=lambda name: linear(),
-    ),
-    table(
-        "avm",
-        "table5",
-        load=regression_task,
-        setup_of=regressor,
-        extra=lambda name: linear(regression=True),
-    ),
+    TABLE_3,
+    TABLE_4,
+    TABLE_5,
     _figure_of_tradeoff("figure2"),
     _figure_of_tradeoff("figure3"),
+    table(
+        "avm",
+        "figure4",
+        load=task,
+        loaders=LOADERS,
+        passes=traced,
+        extra=classifiers,
+        draw=draw_curves,
+        rows=curve_rows,
+    ),
+    table(
+        "avm",
+        "figure7",
+        load=task,
+        passes=with_budgets,
+        extra=swept,
+        draw=draw_budgets,
+        rows=budget_rows,
+    ),
+    table(
+        "avm",
+        "figure8",
+        load=regression_task,
+        passes=traced,
+        extra=regressors,
+        draw=draw_curves,
+        rows=curve_rows,
+    ),
     table(
         "avm",
         "theorem5",

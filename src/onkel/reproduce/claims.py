@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onkel.measuring.markdown import markdown
-from onkel.reproduce import bsca_judges, own_judges, theory_judges
+from onkel.reproduce import avm_judges, bsca_judges, own_judges, theory_judges
 from onkel.reproduce.comparators import (
     NO_DATA,
     NOT_TESTED,
@@ -90,6 +90,7 @@ JUDGES: dict[str, Judge] = {
     "as near to the best as published": own_judges.as_near_as_published,
     "larger gains": own_judges.larger_gains,
     "gap grows with the features": own_judges.gap_by_features,
+    **avm_judges.JUDGES,
     **bsca_judges.JUDGES,
     **theory_judges.JUDGES,
 }

@@ -147,25 +147,35 @@ def _about(table: Table, request: Request) -> dict[str, str]:
 
 
 def _outcomes(
-    table: Table, cells: list[Cell], wanted: int, limit: float, jobs: int
+    table: Table,
+    cells: Sequence[tuple[Cell, store.Outcome | None]],
+    wanted: int,
+    limit: float,
+    jobs: int,
 ) -> Iterator[tuple[Cell, store.Outcome]]:
-    """Run cells, one after the other or in processes, and yield as they end."""
+    """Run cells, each with what is chosen for it, and yield as they end.
+
+    One after the other, or in processes.
+    """
     if jobs == 1:
-        for cell in cells:
-            yield cell, runner.run(table, cell, wanted, limit)
+        for cell, choice in cells:
+            yield cell, runner.run(table, cell, wanted, limit, choice)
         return
-    by_key = {cell.key: cell for cell in cells}
-    tasks = (delayed(_by_name)(table.target, key, wanted, limit) for key in by_key)
+    by_key = {cell.key: cell for cell, _ in cells}
+    tasks = (
+        delayed(_by_name)(table.target, cell.key, wanted, limit, choice)
+        for cell, choice in cells
+    )
     found = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
     for key, outcome in found:
         yield by_key[key], outcome
 
 
 def _by_name(
-    target: str, key: str, wanted: int, limit: float
+    target: str, key: str, wanted: int, limit: float, choice: store.Outcome | None
 ) -> tuple[str, store.Outcome]:
     """Run a cell in another process, to which names are sent, not tables."""
-    return key, runner.run(*_named(target, key), wanted, limit)
+    return key, runner.run(*_named(target, key), wanted, limit, choice)
 
 
 def _named(target: str, key: str) -> tuple[Table, Cell]:
@@ -301,7 +311,7 @@ def _run(table: Table, request: Request, announce: Callable[[str], None]) -> Non
         if before is not None and _is_enough(before, wanted, request.cell_seconds):
             content["cells"][cell.key] = before
         else:
-            waiting.append(cell)
+            waiting.append((cell, store.choice_of(table, cell, known)))
     content["about"] = _about(table, request)
     file.write(content)
     done = _outcomes(table, waiting, wanted, request.cell_seconds, request.jobs)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 import onkel
 from onkel.measuring.markdown import power
 from onkel.problem import losses
+from onkel.reproduce.axes import plain_numbers, points
 from onkel.reproduce.bands import band
 from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.digits import short
@@ -30,7 +30,6 @@ REDUCED, CHOSEN_STEP, PLAIN = "DualSVRG-H-B", "DualSVRG-H-B, step chosen", "Dual
 OF_REDUCED, OF_PLAIN = "parameters of DualSVRG", "parameters of DualSGD"
 OWN, HINGE = "own loss", "hinge"
 SMOOTHING = 0.5
-POINTS, FIRST = 200, 200  # of a curve; rows before which a mean says little
 COLOURS = {REDUCED: "#CC6677", CHOSEN_STEP: "#332288", PLAIN: "#117733"}
 LINES = {OF_REDUCED: "-", OF_PLAIN: "--"}
 
@@ -49,12 +48,6 @@ def _searched(name: str, described: str) -> dict[str, Any]:
         setup.grid,
         lambda *given: pass_of(*given)[0],
     ).parameters
-
-
-def points(rows: int) -> np.ndarray:
-    """Return numbers of rows, evenly on a logarithmic axis."""
-    few = np.geomspace(min(FIRST, rows), rows, POINTS)
-    return np.unique(few.round().astype(int))
 
 
 def mean_losses(
@@ -140,12 +133,6 @@ def convergence_rows(outcomes: dict[str, dict[str, Any]]) -> list[list[str]]:
             chosen = [power(outcome["parameters"][key]) for key in ("gamma", "alpha")]
             rows.append([data, label, *ends, f"{rises:.4f}", *chosen])
     return rows
-
-
-def plain_numbers(axis: Any) -> None:
-    """Write numbers without exponents on a logarithmic axis."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def draw_convergence(outcomes: dict[str, dict[str, Any]]) -> Picture:

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Picture
 
+from onkel.reproduce.axes import plain_numbers
 from onkel.reproduce.bands import band
 from onkel.reproduce.choosing import constant_error, pass_of
-from onkel.reproduce.dualsvrg_convergence import parameters_of, plain_numbers
+from onkel.reproduce.dualsvrg_convergence import parameters_of
 from onkel.reproduce.online_data import task
 from onkel.reproduce.protocol import Cell
 from onkel.reproduce.runner import PERCENT

@@ -66,6 +66,12 @@ class EstimatorSetup:
         return getattr(onkel, self.kind)(**given)
 
 
+# Of rows, a setup, its parameters, orders wanted and a limit in seconds.
+Passes = Callable[
+    [OnlineData, EstimatorSetup, dict[str, Any], int, float], dict[str, Any]
+]
+
+
 class SearchProtocol(NamedTuple):
     """How a paper chooses parameters."""
 
@@ -135,6 +141,10 @@ class Table:
     measure
         Runs a cell, of one of our data sets, in so many orders and seconds, in its own
         way; None for passes over a stream.
+    passes
+        Learns rows with a setup and the parameters chosen for it, in so many orders and
+        seconds, and notes more than errors; None for what tables show. What is chosen
+        is what a table of the same protocol has chosen, if that was run.
     dtype
         Precision of the rows.
     lengths
@@ -169,6 +179,7 @@ class Table:
     missing: Mapping[str, str] = field(default_factory=dict)
     label: Callable[[PublishedNumber], str] = lambda number: number.algorithm
     measure: Callable[[str, Cell, int, float], dict[str, Any]] | None = None
+    passes: Passes | None = None
     dtype: str = "float64"
     lengths: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)

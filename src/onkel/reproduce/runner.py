@@ -8,7 +8,7 @@ the wall: others work on the same machine.
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ from onkel.reproduce.store import Outcome, code_of, engine, fingerprint
 PIECE = 2048  # rows between two looks at the clock
 PATIENCE = 0.15  # share of the time after which a forecast counts
 FEW = 64  # rows that are learnt once, so that compiling is not in the time
+SMALL = 32  # budget, for these
 PERCENT = 100.0
 SPLITS = {"held-out": halves, "folds": folds, "parts": parts, "passes": passes}
 
@@ -57,8 +58,17 @@ class Pass(NamedTuple):
     seconds: float
 
 
-def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
-    """Predict, then learn, rows in an order.
+class Piece(NamedTuple):
+    """What some rows of an order gave."""
+
+    losses: np.ndarray  # of each row: 1 for a mistake, or the squared error
+    seconds: float
+
+
+def pieces(
+    work: OnlineData, model: Any, order: np.ndarray, limit: float
+) -> Iterator[Piece]:
+    """Predict, then learn, rows in an order, some at a time.
 
     Parameters
     ----------
@@ -77,8 +87,9 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
         If the pass takes longer than the limit, or will at the speed it has come to.
     """
     X, y = work.X[order], work.y[order]
-    classes = {} if work.is_regression else {"classes": np.unique(work.y)}
-    squares, spent = 0.0, 0.0
+    labels = np.unique(work.y)
+    classes = {} if work.is_regression else {"classes": labels}
+    spent = 0.0
     for begin in range(0, len(y), PIECE):
         rows = slice(begin, begin + PIECE)
         start = time.process_time()
@@ -86,14 +97,32 @@ def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pas
         latest = time.process_time() - start
         spent += latest
         if work.is_regression:
-            squares += float(np.sum((scores - y[rows]) ** 2))
+            yield Piece((scores - y[rows]) ** 2, latest)
+        else:
+            best = (
+                scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)
+            )
+            yield Piece((labels[best] != y[rows]).astype(float), latest)
         left = max(0, len(y) - begin - PIECE)
         forecast = spent + left * latest / PIECE
         if spent > limit or (forecast > limit and spent > PATIENCE * limit):
             raise TooLongError(forecast)
-    if work.is_regression:
-        return Pass(float(np.sqrt(squares / len(y))), spent)
-    return Pass(model.n_mistakes_ / len(y), spent)
+
+
+def stream(work: OnlineData, model: Any, order: np.ndarray, limit: float) -> Pass:
+    """Predict, then learn, rows in an order; parameters and errors as `pieces`."""
+    return summed(work, pieces(work, model, order, limit))
+
+
+def summed(work: OnlineData, passed: Iterable[Piece]) -> Pass:
+    """Return what all pieces of an order gave together."""
+    total, rows, spent = 0.0, 0, 0.0
+    for losses, seconds in passed:
+        total += float(np.sum(losses))
+        rows += len(losses)
+        spent += seconds
+    mean = total / rows
+    return Pass(float(np.sqrt(mean)) if work.is_regression else mean, spent)
 
 
 class Choice(NamedTuple):
@@ -145,7 +174,13 @@ def constant_of(table: Table, work: OnlineData) -> float:
     return _metric(table, constant_error(work))
 
 
-def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
+def run(
+    table: Table,
+    cell: Cell,
+    wanted: int,
+    limit: float,
+    choice: Outcome | None = None,
+) -> Outcome:
     """Run a cell.
 
     Parameters
@@ -156,6 +191,8 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         Random orders.
     limit
         Seconds for all passes; at least one pass is made, if it fits.
+    choice
+        Parameters that a search has chosen, and its errors; None to search.
 
     Returns
     -------
@@ -182,18 +219,10 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
         "constant": constant_of(table, work),
     }
     with _patient():
-        start = time.process_time()
-        chosen = search(work, setup, table)
-        outcome |= {
-            "search_seconds": round(time.process_time() - start, 2),
-            "parameters": chosen.parameters,
-            "error_of_choice": chosen.error,
-            "constant_of_choice": chosen.constant,
-        }
+        outcome |= _searched(work, setup, table) if choice is None else choice
+        given = work, setup, outcome["parameters"], wanted, limit
         try:
-            return outcome | _passes(
-                table, work, setup, chosen.parameters, wanted, limit
-            )
+            return outcome | _learnt(table, *given)
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
         except TimeoutError as reason:
@@ -202,6 +231,18 @@ def run(table: Table, cell: Cell, wanted: int, limit: float) -> Outcome:
             if "overflow" not in str(failure):
                 raise
             return outcome | {"why_not": "diverged: its numbers overflowed"}
+
+
+def _searched(work: OnlineData, setup: EstimatorSetup, table: Table) -> Outcome:
+    """Return what a search chooses, and how long it takes."""
+    start = time.process_time()
+    chosen = search(work, setup, table)
+    return {
+        "search_seconds": round(time.process_time() - start, 2),
+        "parameters": chosen.parameters,
+        "error_of_choice": chosen.error,
+        "constant_of_choice": chosen.constant,
+    }
 
 
 def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float]:
@@ -227,7 +268,7 @@ def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float
         return list(table.measure(name, cell, orders, np.inf)["values"])
     work = _loaded(table.loader(name), name, table.dtype)
     with _patient():
-        found = _passes(table, work, setup, outcome["parameters"], orders, np.inf)
+        found = _learnt(table, work, setup, outcome["parameters"], orders, np.inf)
     return list(found["values"])
 
 
@@ -239,6 +280,39 @@ def _patient() -> Iterator[None]:
         warnings.filterwarnings("ignore", ".*worse than a constant does")
         warnings.filterwarnings("ignore", ".*has made .* passes, and violates")
         yield
+
+
+def _learnt(table: Table, *given: Any) -> dict[str, Any]:
+    """Learn in one order after the other, in the table's own way if it has one."""
+    return _passes(table, *given) if table.passes is None else table.passes(*given)
+
+
+def warm_up(
+    work: OnlineData, setup: EstimatorSetup, parameters: dict[str, Any], rows: int
+) -> None:
+    """Learn a few of the first rows, so that compiling is in no pass.
+
+    With a small budget, so that NOGD comes to its second phase.
+    """
+    few = np.random.default_rng(0).permutation(rows)[:FEW]
+    budget = setup.fixed.get("budget")
+    if budget and "budget" not in setup.units:
+        parameters = {**parameters, "budget": min(SMALL, budget)}
+    model = setup.build(work, rows, random_state=0, **parameters)
+    if hasattr(model, "partial_fit"):
+        stream(work, model, few, limit=np.inf)
+
+
+def has_time(seconds: Sequence[float], limit: float) -> bool:
+    """Whether there is time for another order, of those that took so long; or a first.
+
+    Examples
+    --------
+    >>> from onkel.reproduce.runner import has_time
+    >>> has_time([], 1.0), has_time([4.0], 8.0), has_time([4.0, 4.0], 8.0)
+    (True, True, False)
+    """
+    return not seconds or sum(seconds) * (1 + 1 / len(seconds)) <= limit
 
 
 def _passes(
@@ -265,15 +339,11 @@ def _passes(
                 error = linear_error(work, model, order)
             found["values"].append(_metric(table, error))
         return found
-    few = np.random.default_rng(0).permutation(rows)[:FEW]
-    warm = setup.build(work, rows, random_state=0, **parameters)
-    if hasattr(warm, "partial_fit"):
-        stream(work, warm, few, limit=np.inf)
+    warm_up(work, setup, parameters, rows)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(rows)
         model = setup.build(work, rows, random_state=seed, **parameters)
-        spent = sum(found["seconds"])
-        if seed > 0 and spent + spent / seed > limit:
+        if not has_time(found["seconds"], limit):
             break
         left = limit if seed == 0 else np.inf
         if hasattr(model, "partial_fit"):

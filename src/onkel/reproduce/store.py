@@ -10,7 +10,8 @@ has confirmed it.
 import ast
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -30,6 +31,8 @@ SOURCES = ("choosing.py", "online_data.py", "problems.py")
 # cells that are stale too early, not too late.
 DESCRIBING = {"protocol", "published", "store", "bands", "digits", "summary"}
 ACCURACY, PERCENT = "accuracy_pct", 100.0
+# What a search leaves in an outcome.
+CHOICE = ("parameters", "error_of_choice", "constant_of_choice")
 OTHER_PROTOCOL, OTHER_ENGINE = "protocol", "engine"
 
 
@@ -59,10 +62,33 @@ def fingerprint(table: Table, cell: Cell) -> str:
         [table.search.kind, table.search.splits],
         asdict(cell.setup),
     ]
-    if table.measure is not None:
-        described += [measured_by(table.measure), cell.algorithm]
+    measure = table.measure or table.passes
+    if measure is not None:
+        described += [measured_by(measure), cell.algorithm]
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def choice_of(table: Table, cell: Cell, known: Mapping[str, Outcome]) -> Outcome | None:
+    """Return what was chosen for a cell whose passes are measured in their own way.
+
+    Parameters
+    ----------
+    table, cell
+        Of a figure with `passes`.
+    known
+        Outcomes by fingerprint. The one that counts is that of the same setup, data and
+        search in a table.
+
+    Returns
+    -------
+    choice
+        Parameters, and errors in the search; None if nobody has searched.
+    """
+    if table.passes is None:
+        return None
+    found = known.get(fingerprint(replace(table, passes=None), cell), {})
+    return {key: found[key] for key in CHOICE} if set(CHOICE) <= set(found) else None
 
 
 def measured_by(measure: Any) -> list[str]:
