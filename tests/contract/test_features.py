@@ -1038,7 +1038,7 @@ def test_rows_of_weight_zero_do_not_count() -> None:
     np.testing.assert_allclose(scores(model, X), scores(few, X), atol=1e-4)
 
 
-def test_a_class_of_weight_zero_says_nothing_of_liblinear(capfd: Any) -> None:
+def test_a_class_of_weight_zero_says_nothing(capfd: Any) -> None:
     X, y = data(FOGD, ROWS)
     llsvm(class_weight={0: 0.0}).fit(X, y)
     assert capfd.readouterr() == ("", "")
