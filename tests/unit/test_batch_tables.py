@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from joblib import Parallel, delayed
 from sklearn.svm import SVC
 
 from onkel.data.catalogue import DataNotFoundError, load
@@ -227,6 +228,13 @@ def test_a_fit_is_stopped_at_its_limit() -> None:
         fit_within(1.0, Sleeper(dies=False), work.X, work.y)
     with pytest.raises(RuntimeError, match="Sleeper ended with code 3"):
         fit_within(np.inf, Sleeper(dies=True), work.X, work.y)
+
+
+def test_a_fit_with_a_limit_works_in_a_worker_of_joblib() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    task = delayed(fit_within)(60.0, SVC(), X, X[:, 0] > 0)
+    for fitted in Parallel(n_jobs=2)([task, task]):
+        assert len(fitted.model.support_) > 0
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,10 @@ def fit_within(limit: float, model: Any, X: Any, y: np.ndarray) -> Fitted:
     TimeoutError
         If it takes longer.
     """
+    known = multiprocessing.get_all_start_methods()
+    if multiprocessing.get_start_method(allow_none=True) not in (None, *known):
+        # A worker of joblib's names its own method, which a new process does not know.
+        multiprocessing.set_start_method("spawn", force=True)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     given = (limit, model, X, y, there)
