@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onkel.compiled.functions import ordered
-from onkel.engine.evaluation import Workspace, block_of, fill
+from onkel.engine.evaluation import Task, Workspace, block_of, fill
 from onkel.model import center_cache, distances
 from onkel.model.distances import (
     hash_of_cell,
@@ -93,11 +93,13 @@ def faced(
     given = rows_of(scipy.sparse.csr_array(rows) if form == "csr" else rows, dtype)
     model = facing(model, given)
     slots = size
+    task = Task(slots, foresee=False)
     work = Workspace(
         kernel=np.zeros(count * slots, dtype),
         room=np.zeros(0, dtype),
         norms=np.zeros(count, dtype),
         diag=np.zeros(count, dtype),
+        foreseen=np.zeros((count, 1), dtype),
         pending=np.full(1, -1),
         point=np.full(features, np.nan, dtype),
         other=np.zeros(features, dtype),
@@ -109,10 +111,10 @@ def faced(
         table=np.zeros((0, 0), np.float32),
     )
     with np.errstate(under="ignore", over="ignore"):
-        fill(similarity, given, (0, count), model, slots, work)
+        fill(similarity, given, (0, count), model, task, work)
     if clamped and kernel in ("rbf", "laplacian"):
         work.kernel[work.kernel < math.exp(END[np.dtype(dtype)])] = 0
-    block = block_of(similarity, given, count, slots, work)
+    block = block_of(similarity, given, count, task, work)
     return Faced(model, block, points.astype(np.float64), rows.astype(np.float64))
 
 

@@ -211,7 +211,7 @@ def walk(
     counters, limit = model.counters[0], largest_score(model.coef)
     for t in range(len(visits)):
         i = visits[t]
-        small = score_row(model, block, t, 1.0, scores[t])
+        small = score_row(model, block, t, 1.0, False, scores[t])
         if not (small and block.diag[t] < limit):
             return t
         counters.t += 1

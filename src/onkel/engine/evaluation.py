@@ -9,6 +9,7 @@ from onkel.compiled.functions import (
     inlined,
     inner,
     jit,
+    never_inlined,
     shared,
     typedispatch,
 )
@@ -42,6 +43,7 @@ class Workspace(NamedTuple):
     room: Any  # shape (rows * places,): for the features, where there are any
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,)
+    foreseen: Any  # shape (rows, outputs)
     pending: Any  # shape (1,)
     point: Any  # shape (features,)
     other: Any  # shape (features,)
@@ -53,6 +55,15 @@ class Workspace(NamedTuple):
     table: Any  # of the strategy, read only
 
 
+@never_inlined
+def weighed(coef: Any, values: Any) -> Any:
+    """Sum of values times coefficients; the same bits whoever asks."""
+    total = coef.dtype.type(0)
+    for j in range(len(values)):
+        total += coef[j] * values[j]
+    return total
+
+
 @typedispatch(optional=True, merged=False)
 def evaluate(
     mapping: Any,
@@ -62,18 +73,25 @@ def evaluate(
     own: Any,  # shape (rows,): their norms
     room: Any,  # shape (rows * places,)
     out: Any,  # shape (rows, slots)
+    coef: Any,  # shape (outputs, slots or more)
+    scores: Any,  # shape (rows, outputs), or none
 ) -> None:
-    """Values of rows for the slots in use: features, then kernel values."""
+    """Values of rows for the slots in use: features, then kernel values.
+
+    And the rows' scores, if they are asked for.
+    """
     express(mapping, kernel, rows, centers, own, room, out)
     start, size, count = width(mapping), centers.size, len(out)
-    if size == start:
-        return
-    # A matrix product needs contiguous memory, which part of the columns is not.
-    known = room[: count * (size - start)].reshape(count, size - start)
-    compare(kernel, rows, centers.points, centers.norms, start, known)
-    for t in range(count):
-        transform(kernel, known[t], own[t], centers.norms[start:])
-        copy(known[t], out[t, start:size])
+    if size > start:
+        # A matrix product needs contiguous memory, which part of the columns is not.
+        known = room[: count * (size - start)].reshape(count, size - start)
+        compare(kernel, rows, centers.points, centers.norms, start, known)
+        for t in range(count):
+            transform(kernel, known[t], own[t], centers.norms[start:])
+            copy(known[t], out[t, start:size])
+    for t in range(len(scores)):
+        for o in range(len(coef)):
+            scores[t, o] = weighed(coef[o], out[t, :size])
 
 
 @evaluate.register(Absent)
@@ -85,10 +103,16 @@ def _evaluate_centers(
     own: Any,
     room: Any,
     out: Any,
+    coef: Any,
+    scores: Any,
 ) -> None:
     compare(kernel, rows, centers.points, centers.norms, 0, out)
     for t in range(len(out)):
-        transform(kernel, out[t, : centers.size], own[t], centers.norms)
+        values = out[t, : centers.size]
+        transform(kernel, values, own[t], centers.norms)
+        if len(scores) > 0:  # while the values are in the first cache
+            for o in range(len(coef)):
+                scores[t, o] = weighed(coef[o], values)
 
 
 @shared
@@ -101,22 +125,33 @@ def _fill(
     diag: Any,  # shape (rows,)
     room: Any,
     out: Any,  # shape (rows, slots)
+    coef: Any,  # shape (outputs, slots or more)
+    scores: Any,  # shape (rows, outputs), or none
 ) -> None:
-    """Norms, diagonal kernel values and values for all slots of some rows."""
+    """Norms, diagonal kernel values, values for all slots and scores of some rows."""
     rows, centers = borrowed(rows), borrowed(centers)
     own, diag, room, out = borrowed(own), borrowed(diag), borrowed(room), borrowed(out)
+    coef, scores = borrowed(coef), borrowed(scores)
     measure(kernel, rows, own)
-    evaluate(mapping, kernel, rows, centers, own, room, out)
+    evaluate(mapping, kernel, rows, centers, own, room, out, coef, scores)
     for t in range(len(out)):
         diag[t] = diagonal(kernel, own[t])
 
 
+class Task(NamedTuple):
+    """What is wanted of a block."""
+
+    slots: int
+    foresee: bool  # whether scores, too, as they are before the block
+
+
 @inner
 def fill(
-    kernel: Kernel, rows: Rows, share: Any, model: Model, slots: int, work: Workspace
+    kernel: Kernel, rows: Rows, share: Any, model: Model, task: Task, work: Workspace
 ) -> None:
     """Compute the values of a share (start, stop) of the rows of a block."""
     start, stop = share
+    slots, asked = task.slots, stop if task.foresee else start
     places = len(work.room) // len(work.norms)
     _fill(
         model.mapping,
@@ -127,20 +162,24 @@ def fill(
         work.diag[start:stop],
         work.room[start * places : stop * places],
         work.kernel[start * slots : stop * slots].reshape(stop - start, slots),
+        model.coef,
+        work.foreseen[start:asked],
     )
 
 
 @inner
 def block_of(
-    kernel: Kernel, rows: Rows, count: int, slots: int, work: Workspace
+    kernel: Kernel, rows: Rows, count: int, task: Task, work: Workspace
 ) -> Block:
     """View the workspace as the block of so many rows."""
+    slots = task.slots
     return Block(
         kernel,
         rows,
         work.norms,
         work.diag,
         work.kernel[: count * slots].reshape(count, slots),
+        work.foreseen[: count if task.foresee else 0],
         work.pending,
         work.point,
         work.other,
@@ -160,15 +199,20 @@ def largest_score(coef: Any) -> float:
 
 
 @inlined
-def score_row(model: Model, block: Block, t: int, scale: float, out: Any) -> bool:
-    """Score row t, also raw, into the block; whether all are far from infinite."""
+def score_row(
+    model: Model, block: Block, t: int, scale: float, known: bool, out: Any
+) -> bool:
+    """Score row t, also raw, into the block; whether all are far from infinite.
+
+    `known`: whether its scores are those that were foreseen.
+    """
     values, f = block.kernel[t, : model.counters[0].count], block.f
     limit, small = largest_score(model.coef), True
     for o in range(len(f)):
-        coef = model.coef[o]
-        total = coef.dtype.type(0)
-        for j in range(len(values)):
-            total += coef[j] * values[j]
+        if known:
+            total = block.foreseen[t, o]
+        else:
+            total = weighed(model.coef[o], values)
         block.raw[o] = total
         f[o] = scale * total
         out[o] = f[o]
@@ -194,7 +238,7 @@ def kernel_values(
     own, diag = np.empty(len(out), out.dtype), np.empty(len(out), out.dtype)
     # Without features no room is needed, and any array will do.
     centers = Centers(points, norms, out.shape[1])
-    _fill(Absent(0), kernel, rows, centers, own, diag, own, out)
+    _fill(Absent(0), kernel, rows, centers, own, diag, own, out, out, out[:0])
 
 
 @jit
@@ -210,7 +254,7 @@ def score(
 ) -> None:
     """Scores of the rows start..stop."""
     start, stop = share
-    outputs, size = coef.shape
+    size = coef.shape[1]
     values = np.empty(tile * size, coef.dtype)
     norms, diag = np.empty(tile, coef.dtype), np.empty(tile, coef.dtype)
     needed = np.empty(tile * room(mapping, size), coef.dtype)
@@ -219,13 +263,8 @@ def score(
         count = last - first
         known = values[: count * size].reshape(count, size)
         some = part(rows, first, last)
-        _fill(mapping, kernel, some, centers, norms[:count], diag, needed, known)
-        for t in range(count):
-            for o in range(outputs):
-                total = coef.dtype.type(0)
-                for j in range(size):
-                    total += coef[o, j] * known[t, j]
-                out[first + t, o] = total
+        own, scores = norms[:count], out[first:last]
+        _fill(mapping, kernel, some, centers, own, diag, needed, known, coef, scores)
 
 
 def norms_of(kernel: Kernel, points: np.ndarray) -> np.ndarray:

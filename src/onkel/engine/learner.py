@@ -5,6 +5,7 @@ strategy's own arrays and the generator of its draws. Memory to work in is made 
 demand and never saved.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
@@ -35,10 +36,22 @@ from onkel.problem.rates import base
 
 # dual, online and svrg are imported for their walks, which register themselves.
 SMALLEST_CAPACITY = 64
-# Rows after which a model that was too small for several threads is asked again.
+# Rows after which is asked again how large blocks are to be, and how many threads are
+# worth it: at first, and as long as one is enough.
 SOON = 2048
-# Kernel values of a block that the second-level cache can hold.
-CACHED_VALUES = 64 * 1024
+# Rows of a block. Products of a matrix of centres with few rows at a time take longer,
+# and beyond these hardly less; with blocks twice as large everything is slower.
+FEWEST, MOST = 32, 256
+# Kernel values that a block may have, so that they stay in a cache.
+CACHED_VALUES = 512 * 1024
+# Of a block: rows times the root of updates a row over centres. An update has to be
+# compared with all rows to come, and a product costs as much more the fewer rows it has.
+BALANCE = 4.0
+# Updates a row: below the first there might as well be none; the second is a guess,
+# before there is a row.
+SMALLEST_RATE, UNKNOWN_RATE = 1e-3, 0.25
+# Updates of a block below which scores from before it are worth having.
+FEW_UPDATES = 2.5
 
 
 class ScoreOverflowError(ArithmeticError):
@@ -258,6 +271,8 @@ class Learner:
             Names the row of X; the model is as it was before it.
         """
         count = len(y) if order is None else len(order)
+        seen = int(self.counters.t)
+        rate = int(self.counters.updates) / seen if seen else UNKNOWN_RATE
         with ExitStack() as stack:
             learn: Callable[..., int] = passes.learn
             first = 0
@@ -265,18 +280,22 @@ class Learner:
                 if n_jobs > 1 and learn is passes.learn and self._worth_threads():
                     learn = stack.enter_context(Team(n_jobs)).learn
                 is_alone = n_jobs > 1 and learn is passes.learn
-                last = min(first + (SOON if is_alone else CHUNK), count)
+                soon = first == 0 or is_alone
+                last = min(first + (SOON if soon else CHUNK), count)
                 taken: Any = slice(first, last) if order is None else order[first:last]
                 self._turn_points(order_for(X))
                 rows = rows_of(X[taken], self.dtype)
                 scores = np.empty((last - first, len(self.model.coef)), self.dtype)
                 batch = Batch(rows, y[taken], sample_weight[taken], scores)
-                size = block_size or self._block_size(learn is not passes.learn)
+                size = block_size or self._block_size(learn is not passes.learn, rate)
+                foresee = rate * size < FEW_UPDATES
+                before = int(self.counters.updates)
                 with blas_in_one_thread:
-                    done = self._learn(learn, batch, size)
+                    done = self._learn(learn, batch, size, foresee)
                 if done < len(scores):
                     place = first + done
                     raise ScoreOverflowError(place if order is None else order[place])
+                rate = (int(self.counters.updates) - before) / (last - first)
                 first = last
                 yield scores
 
@@ -296,7 +315,7 @@ class Learner:
         # An exponential costs about as much as 32 features.
         return int(self.counters.count) * (features + 32) >= threads.WORTHWHILE
 
-    def _block_size(self, threaded: bool) -> int:
+    def _block_size(self, threaded: bool, rate: float) -> int:
         """Small blocks waste few kernel values, large ones fill the cores.
 
         Features change for no row, so that nothing of them is wasted.
@@ -304,10 +323,13 @@ class Learner:
         if width(self.model.mapping) > 0 and not threaded:
             return TILE
         slots = min(self.largest_size, max(2 * int(self.counters.count), 64))
-        rows = max(16, min(128, CACHED_VALUES // slots))
-        return max(256, rows) if threaded else rows
+        most = min(MOST, CACHED_VALUES // slots)
+        balanced = BALANCE * math.sqrt(slots / max(rate, SMALLEST_RATE))
+        return MOST if threaded else int(max(FEWEST, min(most, balanced)))
 
-    def _learn(self, learn: Callable[..., int], batch: Batch, block_size: int) -> int:
+    def _learn(
+        self, learn: Callable[..., int], batch: Batch, block_size: int, foresee: bool
+    ) -> int:
         """Learn one chunk; return how many rows were learnt."""
         rows = len(batch.y)
         block_size = min(block_size, rows)
@@ -319,7 +341,7 @@ class Learner:
                 self.budget,
                 facing(self.model, batch.rows),
                 part_of(batch, done, rows),
-                Limits(block_size, self.largest_size),
+                Limits(block_size, self.largest_size, foresee),
                 draws_of(self.rng),
                 self._workspace(block_size),
                 False,
@@ -385,6 +407,7 @@ class Learner:
                 room=np.zeros(block_size * places, self.dtype),
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
+                foreseen=np.zeros((block_size, outputs), self.dtype),
                 pending=np.full(1, -1),
                 point=np.zeros(features, self.dtype),
                 other=np.zeros(features, self.dtype),

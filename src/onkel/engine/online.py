@@ -54,9 +54,10 @@ def walk(
     y, sample_weight = batch.y, batch.sample_weight
     f, scores = block.f, batch.scores
     counters, limit = model.counters[0], largest_score(model.coef)
+    foreseen = len(block.foreseen) > 0  # and nothing has changed since
     for t in range(len(y)):
         scale = counters.factor * base(plan.rate, counters.t)
-        small = score_row(model, block, t, scale, scores[t])
+        small = score_row(model, block, t, scale, foreseen, scores[t])
         verdict = judge(plan.loss, f, y[t])
         now = counters.t + 1
         factor = counters.factor * decay(plan.rate, now)
@@ -77,6 +78,7 @@ def walk(
             counters.updates += weight != 0.0
             update = Update(verdict.up, verdict.down, weight)
             absorb(budget, model, block, t, update, draws)
+            foreseen = False
             fill_later_rows(model, block, t)
             if plan.ball > 0.0:
                 _project_on_ball(plan, model)
@@ -84,4 +86,5 @@ def walk(
                 return t + 1
         if not SMALLEST_FACTOR < counters.factor < LARGEST_FACTOR:
             fold(model)
+            foreseen = False
     return len(y)

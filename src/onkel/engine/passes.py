@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner, jit, typedispatch
-from onkel.engine.evaluation import Workspace, block_of, fill
+from onkel.engine.evaluation import Task, Workspace, block_of, fill
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
 from onkel.model.rows import part
@@ -25,6 +25,7 @@ class Limits(NamedTuple):
 
     block_size: int
     largest_size: int  # slots that the model may come to use
+    foresee: bool  # whether scores are worth knowing before the block
 
 
 @inner
@@ -77,12 +78,12 @@ def learn(
         slots = slots_for(model.counters[0].count, rows, limits.largest_size)
         if slots > len(model.diag) or not has_room(model.average, rows):
             return done
-        some = part_of(batch, done, last)
+        some, task = part_of(batch, done, last), Task(slots, limits.foresee)
         if not filled:
-            fill(plan.kernel, some.rows, (0, rows), model, slots, work)
+            fill(plan.kernel, some.rows, (0, rows), model, task, work)
         filled = False
         work.pending[0] = -1
-        block = block_of(plan.kernel, some.rows, rows, slots, work)
+        block = block_of(plan.kernel, some.rows, rows, task, work)
         done += walk(plan, budget, model, block, some, draws)
         if done < last or model.counters[0].halted:
             return done

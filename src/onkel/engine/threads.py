@@ -19,7 +19,7 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from onkel.compiled.draws import Draws
 from onkel.engine import evaluation, passes
-from onkel.engine.evaluation import Workspace
+from onkel.engine.evaluation import Task, Workspace
 from onkel.engine.passes import Batch, Limits, part_of
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
@@ -141,14 +141,14 @@ class Team:
             slots = slots_for(size, rows, limits.largest_size)
             if slots > len(model.diag) or not has_room(model.average, rows):
                 return done
-            some = part_of(batch, done, last)
+            some, task = part_of(batch, done, last), Task(slots, limits.foresee)
 
-            def task(
-                share: tuple[int, int], some: Batch = some, slots: int = slots
+            def fill(
+                share: tuple[int, int], some: Batch = some, task: Task = task
             ) -> None:
-                evaluation.fill(plan.kernel, some.rows, share, model, slots, work)
+                evaluation.fill(plan.kernel, some.rows, share, model, task, work)
 
-            self.share(rows, task)
+            self.share(rows, fill)
             done += passes.learn(plan, budget, model, some, limits, draws, work, True)
             if done < last or model.counters[0].halted:
                 return done

@@ -55,6 +55,7 @@ class Block(NamedTuple):
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,): k(x_t, x_t)
     kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
+    foreseen: Any  # shape (rows, outputs): raw scores before the block, or none
     pending: Any  # shape (1,): the slot that `fill_later_rows` has to fill, or -1
     point: Any  # shape (features,): the centre in that slot
     other: Any  # shape (features,), room for another point
