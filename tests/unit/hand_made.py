@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from onkel.budget import merge
-from onkel.model import center_cache
+from onkel.model import center_cache, rows_ahead
 from onkel.model.expansion import fill_later_rows
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import rows_of
@@ -120,6 +120,9 @@ class Bench:
             "norms": (self.rows**2).sum(axis=1),
             "diag": np.diag(self.kernel(self.rows, self.rows)).copy(),
             "kernel": kernel,
+            "foreseen": np.zeros((0, outputs)),
+            "expected": np.ones(count, np.bool_),
+            "ahead": rows_ahead.empty(capacity, features),
             "pending": np.full(1, -1),
             "point": np.zeros(features),
             "other": np.zeros(features),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from onkel.compiled.functions import ordered
 from onkel.engine.evaluation import Task, Workspace, block_of, fill
-from onkel.model import center_cache, distances
+from onkel.model import center_cache, distances, rows_ahead
 from onkel.model.distances import (
     hash_of_cell,
     in_box,
@@ -100,6 +100,8 @@ def faced(
         norms=np.zeros(count, dtype),
         diag=np.zeros(count, dtype),
         foreseen=np.zeros((count, 1), dtype),
+        expected=np.zeros(count, np.bool_),
+        ahead=rows_ahead.empty(slots, features),
         pending=np.full(1, -1),
         point=np.full(features, np.nan, dtype),
         other=np.zeros(features, dtype),

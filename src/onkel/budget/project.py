@@ -37,10 +37,11 @@ class Project(NamedTuple):
 @inner
 def losses(model: Model, out: Any) -> None:
     """Squared norm of what is lost by projecting out each centre."""
-    size = model.counters[0].count
+    size, diagonal = model.counters[0].count, model.cache.work
+    inverse_diagonal(model.cache, size, diagonal)
     squared_norms(model, out)
     for j in range(size):
-        out[j] /= inverse_diagonal(model.cache, j, size)
+        out[j] /= diagonal[j]
 
 
 @inner

@@ -26,10 +26,12 @@ from onkel.engine.threads import CHUNK, Team, blas_in_one_thread
 from onkel.features.absent import Absent
 from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
+from onkel.model import rows_ahead
 from onkel.model.averages import Mean, Whole, has_room
-from onkel.model.center_cache import Gram
+from onkel.model.center_cache import Gram, looks_ahead
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import Rows, order_for, part, rows_of
+from onkel.model.rows_ahead import AT_ONCE, Ahead
 from onkel.model.state import allocate, facing, relabelled, resized
 from onkel.problem import kernels
 from onkel.problem.rates import base
@@ -45,7 +47,7 @@ FEWEST, MOST = 32, 256
 # Kernel values that a block may have, so that they stay in a cache.
 CACHED_VALUES = 512 * 1024
 # Of a block: rows times the root of updates a row over centres. An update has to be
-# compared with all rows to come, and a product costs as much more the fewer rows it has.
+# compared with all rows to come, and products with few rows cost more a row.
 BALANCE = 4.0
 # Updates a row: below the first there might as well be none; the second is a guess,
 # before there is a row.
@@ -288,7 +290,7 @@ class Learner:
                 scores = np.empty((last - first, len(self.model.coef)), self.dtype)
                 batch = Batch(rows, y[taken], sample_weight[taken], scores)
                 size = block_size or self._block_size(learn is not passes.learn, rate)
-                foresee = rate * size < FEW_UPDATES
+                foresee = self._looks_ahead or rate * size < FEW_UPDATES
                 before = int(self.counters.updates)
                 with blas_in_one_thread:
                     done = self._learn(learn, batch, size, foresee)
@@ -308,6 +310,10 @@ class Learner:
         """
         answer = self.answer()
         return (answer if coef is None else answer._replace(coef=coef)).score(X, n_jobs)
+
+    @property
+    def _looks_ahead(self) -> bool:
+        return bool(looks_ahead(self.model.cache))
 
     def _worth_threads(self) -> bool:
         """Whether a row's kernel values cost enough to share them out."""
@@ -408,6 +414,8 @@ class Learner:
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
                 foreseen=np.zeros((block_size, outputs), self.dtype),
+                expected=np.zeros(block_size, np.bool_),
+                ahead=self._rows_ahead(capacity, features),
                 pending=np.full(1, -1),
                 point=np.zeros(features, self.dtype),
                 other=np.zeros(features, self.dtype),
@@ -419,6 +427,11 @@ class Learner:
                 table=table_of(self.budget),
             )
         return work
+
+    def _rows_ahead(self, capacity: int, features: int) -> Ahead:
+        """Memory to project rows in, for a cache that does."""
+        count = AT_ONCE if self._looks_ahead else 0
+        return rows_ahead.empty(capacity, features, count)
 
     def _turn_points(self, order: Literal["C", "F"]) -> None:
         """Let the centres lie as they must beside rows to learn."""

@@ -11,7 +11,7 @@ from onkel.engine.evaluation import largest_score, score_row
 from onkel.engine.passes import Batch
 from onkel.engine.plan import Plan
 from onkel.model.averages import count_row
-from onkel.model.center_cache import REFRESH, lacks_norm, refresh
+from onkel.model.center_cache import REFRESH, lacks_norm, looks_ahead, refresh
 from onkel.model.expansion import fill_later_rows, fold, rescale
 from onkel.model.state import Block, Model, Update
 from onkel.problem.losses import radius
@@ -37,6 +37,24 @@ def _project_on_ball(plan: Plan, model: Model) -> None:
         rescale(model, allowed / norm)
 
 
+@inner
+def _expect(plan: Plan, model: Model, block: Block, batch: Batch) -> None:
+    """Guess which rows will propose an update, from their scores before the block."""
+    counters, f = model.counters[0], block.f
+    for t in range(len(batch.y)):
+        for o in range(len(f)):
+            f[o] = counters.factor * base(plan.rate, counters.t) * block.foreseen[t, o]
+        weight = propose(
+            plan.step,
+            plan.loss,
+            judge(plan.loss, f, batch.y[t]),
+            gain(plan.rate, counters.t + 1),
+            block.diag[t],
+            batch.sample_weight[t],
+        )
+        block.expected[t] = weight != 0.0
+
+
 @passes.walk.register(Plan)
 def walk(
     plan: Plan,
@@ -55,6 +73,8 @@ def walk(
     f, scores = block.f, batch.scores
     counters, limit = model.counters[0], largest_score(model.coef)
     foreseen = len(block.foreseen) > 0  # and nothing has changed since
+    if looks_ahead(model.cache):
+        _expect(plan, model, block, batch)
     for t in range(len(y)):
         scale = counters.factor * base(plan.rate, counters.t)
         small = score_row(model, block, t, scale, foreseen, scores[t])

@@ -8,6 +8,7 @@ from onkel.engine.evaluation import Task, Workspace, block_of, fill
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
 from onkel.model.rows import part
+from onkel.model.rows_ahead import forget
 from onkel.model.state import Block, Model
 
 
@@ -83,6 +84,7 @@ def learn(
             fill(plan.kernel, some.rows, (0, rows), model, task, work)
         filled = False
         work.pending[0] = -1
+        forget(work.ahead)
         block = block_of(plan.kernel, some.rows, rows, task, work)
         done += walk(plan, budget, model, block, some, draws)
         if done < last or model.counters[0].halted:

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from onkel.engine.evaluation import gram_of, largest_score, norms_of
 from onkel.engine.mapper import Mapper
+from onkel.engine.threads import blas_in_one_thread
 from onkel.estimators._entries import narrow
 from onkel.estimators._groups import AnyKernel, Budgeted
 from onkel.estimators._parameters import FROM_ONE, group, one_of, parameter
@@ -67,10 +68,12 @@ class Landmarks(Budgeted, AnyKernel):
             from sklearn.cluster import KMeans  # slow to import
 
             means = KMeans(count, n_init=1, max_iter=KMEANS_STEPS, random_state=seed)
-            with warnings.catch_warnings():
+            # Its threads would change the sums, and so the landmarks.
+            with blas_in_one_thread, warnings.catch_warnings():
                 # Of fewer distinct rows than landmarks: then there are fewer landmarks.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                centers = means.fit(X).cluster_centers_
+                # In single precision it computes distances several times as long.
+                centers = means.fit(X.astype(np.float64)).cluster_centers_
             return np.ascontiguousarray(np.unique(centers, axis=0), X.dtype)
         if self.landmarks == "uniform":
             X = X[np.sort(rng.choice(X.shape[0], count, replace=False))]

@@ -18,6 +18,9 @@ JITTER k(c, c) added on its diagonal, and a row with r2 <= 2 JITTER k(x, x), suc
 duplicate, counts as one in the span of the centres: it is not appended. All is in
 double precision, also the kernel values, whatever the precision of the model.
 
+The root lies in memory column by column: a column of it is a direction of the space
+that the centres span, and to project a row is to ask for its part in each of them.
+
 Every CHECK_EVERY appended rows one column of K K^-1 is compared with the identity, and
 R computed afresh if they differ by more than DRIFT; `status.repairs` counts.
 """
@@ -28,9 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.compiled.functions import inner, shared
-from onkel.model import center_cache
+from onkel.model import center_cache, rows_ahead
 from onkel.model.expansion import spread
-from onkel.model.rows import between_centers, copy_row
+from onkel.model.rows import between_centers, copy, copy_row
+from onkel.model.rows_ahead import dot
 from onkel.model.state import Block, Model, Update
 from onkel.problem.kernels import between
 
@@ -53,7 +57,8 @@ class Inverse(NamedTuple):
     """Declares the inverse Gram matrix."""
 
     values: Any  # shape (capacity, capacity), float64: k(c_i, c_j)
-    root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter
+    root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter;
+    # in Fortran's order
     column: Any  # shape (capacity,), float64: k(c_j, x) of the row projected last
     shares: Any  # shape (capacity,), float64: its projection on the centres
     work: Any  # shape (capacity,), float64
@@ -64,7 +69,7 @@ class Inverse(NamedTuple):
         """Make the cache of an empty model."""
         square, line = (capacity, capacity), capacity
         return cls(
-            *(np.zeros(square), np.zeros(square)),
+            *(np.zeros(square), np.zeros(square, order="F")),
             *(np.zeros(line), np.zeros(line), np.zeros(line)),
             np.zeros(1, STATUS).view(np.recarray),
         )
@@ -87,85 +92,107 @@ def project_row(model: Model, block: Block, t: int, triangular: bool) -> float:
     """Project row t on the centres; return the squared norm of what is left.
 
     `represent_row` has the projection itself, which costs as much again. Where no
-    centre ever leaves, the root is triangular, and only half of it is read.
+    centre ever leaves, the root is triangular: only half of it is read, and for rows to
+    come at the same time.
     """
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
-    copy_row(block.rows, t, block.point)
-    between_centers(block.similarity, model.points, block.point, cache.column[:size])
-    status.kxx = between(block.similarity, block.point, block.point)
-    work = cache.work[:size]
-    _apply_transposed(cache.root[:size], cache.column[:size], work, triangular)
-    status.residual = max(status.kxx - _dot(work, work, size), 0.0)
+    column, work = cache.column[:size], cache.work[:size]
+    if triangular:
+        status.kxx = _project_ahead(model, block, t, column, work)
+    else:
+        copy_row(block.rows, t, block.point)
+        between_centers(block.similarity, model.points, block.point, column)
+        status.kxx = between(block.similarity, block.point, block.point)
+        _apply_transposed(cache.root.T[:size], column, work)
+    status.residual = max(status.kxx - dot(work, work, size), 0.0)
     return status.residual
+
+
+@inner
+def _project_ahead(model: Model, block: Block, t: int, column: Any, work: Any) -> float:
+    """Project row t together with others, unless it was with others before."""
+    ahead, turned = block.ahead, model.cache.root.T[: len(work)]
+    kernel, points = block.similarity, model.points
+    place = rows_ahead.place_of(ahead, t)
+    if place < 0:
+        place = 0
+        rows_ahead.project_ahead(
+            ahead, kernel, block.rows, block.expected, points, turned, t
+        )
+    rows_ahead.catch_up(ahead, kernel, points, turned, place)
+    copy(ahead.columns[place, : len(work)], column)
+    copy(ahead.projected[place, : len(work)], work)
+    return ahead.kxx[place]
 
 
 @inner
 def represent_row(cache: Inverse, size: int, triangular: bool) -> None:
     """Find the shares of the centres in the row projected last."""
-    _apply(cache.root[:size], cache.work[:size], cache.shares[:size], triangular)
+    _apply(cache.root.T[:size], cache.work[:size], cache.shares[:size], triangular)
 
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
-# rows at a time: what they have in common is then read once.
+# directions at a time: what they have in common is then read once.
 @shared
-def _apply_transposed(root: Any, column: Any, out: Any, triangular: bool) -> None:
+def _apply_transposed(turned: Any, column: Any, out: Any) -> None:
     """Compute root' column."""
     size = len(out)
     full = size - size % 4
-    out[:] = 0.0
-    for i in range(0, full, 4):
-        begin = i if triangular else 0
-        some = out[begin:]
-        first, second = root[i, begin:size], root[i + 1, begin:size]
-        third, fourth = root[i + 2, begin:size], root[i + 3, begin:size]
-        a, b, c, d = column[i], column[i + 1], column[i + 2], column[i + 3]
-        for k in range(len(some)):
-            some[k] += a * first[k] + b * second[k] + (c * third[k] + d * fourth[k])
-    for i in range(full, size):
-        value, own = column[i], root[i]
-        for k in range(size):
-            out[k] += value * own[k]
+    for k in range(0, full, 4):
+        first, second = turned[k, :size], turned[k + 1, :size]
+        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(size):
+            a += first[i] * column[i]
+            b += second[i] * column[i]
+            c += third[i] * column[i]
+            d += fourth[i] * column[i]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = a, b, c, d
+    for k in range(full, size):
+        out[k] = dot(turned[k], column, size)
 
 
 @shared
-def _apply(root: Any, vector: Any, out: Any, triangular: bool) -> None:
+def _apply(turned: Any, vector: Any, out: Any, triangular: bool) -> None:
     """Compute root vector."""
     size = len(out)
     full = size - size % 4
-    for i in range(0, full, 4):
-        begin = i if triangular else 0
-        known = vector[begin:]
-        first, second = root[i, begin:size], root[i + 1, begin:size]
-        third, fourth = root[i + 2, begin:size], root[i + 3, begin:size]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for k in range(len(known)):
-            a += first[k] * known[k]
-            b += second[k] * known[k]
-            c += third[k] * known[k]
-            d += fourth[k] * known[k]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
-    for i in range(full, size):
-        out[i] = _dot(root[i], vector, size)
-
-
-@inner
-def _dot(a: Any, b: Any, size: int) -> float:
-    total = 0.0
-    for i in range(size):
-        total += a[i] * b[i]
-    return total
+    out[:] = 0.0
+    for k in range(0, full, 4):
+        end = k + 4 if triangular else size
+        some = out[:end]
+        first, second = turned[k, :end], turned[k + 1, :end]
+        third, fourth = turned[k + 2, :end], turned[k + 3, :end]
+        a, b, c, d = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for i in range(len(some)):
+            some[i] += a * first[i] + b * second[i] + (c * third[i] + d * fourth[i])
+    for k in range(full, size):
+        value, own = vector[k], turned[k]
+        for i in range(size):
+            out[i] += value * own[i]
 
 
 @inner
 def inverse_column(cache: Inverse, p: int, size: int, out: Any) -> None:
-    """K^-1[:, p]."""
-    _apply(cache.root[:size], cache.root[p, :size], out[:size], False)
+    """K^-1[:, p]; works in `work`."""
+    for k in range(size):
+        cache.work[k] = cache.root[p, k]
+    _apply(cache.root.T[:size], cache.work[:size], out[:size], False)
 
 
-@inner
-def inverse_diagonal(cache: Inverse, p: int, size: int) -> float:
-    """K^-1[p, p]."""
-    return _dot(cache.root[p], cache.root[p], size)
+@shared
+def inverse_diagonal(cache: Inverse, size: int, out: Any) -> None:
+    """K^-1[p, p] of all centres."""
+    turned, full = cache.root.T, size - size % 4
+    out[:size] = 0.0
+    for k in range(0, full, 4):
+        a, b, c, d = turned[k], turned[k + 1], turned[k + 2], turned[k + 3]
+        for i in range(size):
+            out[i] += a[i] * a[i] + b[i] * b[i] + (c[i] * c[i] + d[i] * d[i])
+    for k in range(full, size):
+        own = turned[k]
+        for i in range(size):
+            out[i] += own[i] * own[i]
 
 
 @inner
@@ -208,18 +235,24 @@ def _append(
 
 @center_cache.leave.register(Inverse)
 def _take_out(cache: Inverse, coef: Any, j: int, size: int) -> float:
-    mirror, last = cache.work, size - 1
-    for k in range(size):
-        mirror[k] = cache.root[j, k]
-    length = math.sqrt(_dot(mirror, mirror, size))
-    mirror[last] += math.copysign(length, mirror[last])
-    scale = 2.0 / _dot(mirror, mirror, size)
-    for i in range(size):
-        own = cache.root[i]
-        share = scale * _dot(own, mirror, size)
-        for k in range(size):
-            own[k] -= share * mirror[k]
+    _reflect(cache.root.T[:size], j, cache.work[:size], cache.shares[:size])
     return 0.0
+
+
+@shared
+def _reflect(turned: Any, j: int, mirror: Any, image: Any) -> None:
+    """Let only the last direction have a part of centre j."""
+    size, last = len(mirror), len(mirror) - 1
+    for k in range(size):
+        mirror[k] = turned[k, j]
+    length = math.sqrt(dot(mirror, mirror, size))
+    mirror[last] += math.copysign(length, mirror[last])
+    scale = 2.0 / dot(mirror, mirror, size)
+    _apply(turned, mirror, image, False)
+    for k in range(size):
+        own, share = turned[k], scale * mirror[k]
+        for i in range(size):
+            own[i] -= share * image[i]
 
 
 @center_cache.move.register(Inverse)
@@ -234,11 +267,11 @@ def _move(cache: Inverse, j: int, last: int) -> None:
 @inner
 def deviation(cache: Inverse, column: int, size: int) -> float:
     """Largest entry of K K^-1 - I in one column."""
-    inverse_column(cache, column, size, cache.work)
+    inverse_column(cache, column, size, cache.shares)
     largest = 0.0
     for i in range(size):
-        total = _dot(cache.values[i], cache.work, size)
-        total += JITTER * cache.values[i, i] * cache.work[i]
+        total = dot(cache.values[i], cache.shares, size)
+        total += JITTER * cache.values[i, i] * cache.shares[i]
         largest = max(largest, abs(total - (1.0 if i == column else 0.0)))
     return largest
 
@@ -265,6 +298,11 @@ def _find_norm(cache: Inverse, coef: Any, size: int, norm2: float) -> float:
                 total += coef[o, i] * cache.values[j, i]
             norm2 += coef[o, j] * total
     return norm2
+
+
+@center_cache.looks_ahead.register(Inverse)
+def _looks_ahead(cache: Inverse) -> bool:
+    return True
 
 
 @center_cache.lacks_norm.register(Inverse)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from onkel.compiled.functions import inlined, inner, shared
-from onkel.problem.kernels import Kernel, Kind, between, transform
+from onkel.problem.kernels import Kernel, Kind, between, finish, transform
 
 
 class Rows(NamedTuple):
@@ -151,12 +151,51 @@ def between_center(kernel: Kernel, points: Points, j: int, point: Any) -> float:
 @inner
 def between_centers(kernel: Kernel, points: Points, point: Any, out: Any) -> None:
     """k(c_j, point) of the first centres, likewise."""
-    if points.turned:
+    for j in range(len(out)):
+        out[j] = between_center(kernel, points, j, point)
+
+
+# Centres that are turned, feature by feature, at a time: they stay in a cache, and
+# loops run over centres, however few features there are.
+TILE = 128
+
+
+@shared
+def between_points(
+    kernel: Kernel,
+    points: Points,
+    size: int,
+    X: Any,  # shape (points, features), float64
+    tile: Any,  # shape (features, TILE), float64, to work in
+    out: Any,  # shape (points, size or more), float64
+) -> None:
+    """k(c_j, x) of the first centres with several points, likewise."""
+    for begin in range(0, size, TILE):
+        end = min(begin + TILE, size)
+        for j in range(begin, end):
+            for k in range(len(tile)):
+                tile[k, j - begin] = coordinate(points, j, k)
+        for r in range(len(X)):
+            known = out[r, begin:end]
+            known[:] = 0.0
+            for k in range(len(tile)):
+                _add_feature(kernel.kind, tile[k], X[r, k], known)
+    for r in range(len(X)):
+        finish(kernel, out[r, :size])
+
+
+@inner
+def _add_feature(kind: int, feature: Any, value: float, out: Any) -> None:
+    """Add what one feature of a point and of each centre adds to their product."""
+    if kind == Kind.RBF:
         for j in range(len(out)):
-            out[j] = between(kernel, points.grid[:, j], point)
+            out[j] += (feature[j] - value) * (feature[j] - value)
+    elif kind == Kind.LAPLACIAN:
+        for j in range(len(out)):
+            out[j] += abs(feature[j] - value)
     else:
         for j in range(len(out)):
-            out[j] = between(kernel, points.grid[j], point)
+            out[j] += feature[j] * value
 
 
 @inner

@@ -96,6 +96,17 @@ def transform(
             values[j] = _power(gamma * values[j] + coef0, kernel.degree)
 
 
+@never_inlined
+def finish(kernel: Kernel, values: Any) -> None:
+    """Turn distances or products in double precision into kernel values, in place."""
+    if kernel.kind <= Kind.LAPLACIAN:
+        for j in range(len(values)):
+            values[j] = exp_nonpositive(-kernel.gamma * values[j])
+    elif kernel.kind == Kind.POLY:
+        for j in range(len(values)):
+            values[j] = _power(kernel.gamma * values[j] + kernel.coef0, kernel.degree)
+
+
 @inner
 def between(kernel: Kernel, x: Any, z: Any) -> float:
     """k(x, z) of two points, in double precision and without cancellation."""

@@ -128,9 +128,10 @@ def _array(blank: np.ndarray, value: Any, sizes: Sizes, name: str) -> np.ndarray
         within(name, value, *span(sizes))
     elif not np.array_equal(blank, value):
         raise ValueError(f"{name} is not what its parameters make it")
-    # Centres lie in either order, on which sums depend.
-    turned = name == "Model.points" and value.flags.f_contiguous
-    return value if turned else np.ascontiguousarray(value)
+    # Centres lie in either order, on which sums depend; all else as it was made.
+    if name == "Model.points" and value.flags.f_contiguous:
+        return value
+    return np.asarray(value, order="C" if blank.flags.c_contiguous else "F")
 
 
 def _refuse_another_layout(blank: np.ndarray, value: Any, name: str) -> None:
