@@ -46,13 +46,13 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=3, help="of a bout, at most")
     parser.add_argument(
-        "--limit", type=float, default=60.0, help="seconds of a contestant (CPU)"
+        "--limit", type=float, default=45.0, help="seconds of a contestant (CPU)"
     )
     parser.add_argument(
         "--rows", type=int, default=MOST_ROWS, help="to learn, at most, to try it out"
     )
     parser.add_argument(
-        "--without-roofline", action="store_true", help="leave its table out"
+        "--without-roofline", action="store_true", help="leave it and the bandwidth out"
     )
     given = parser.parse_args(argv)
     if given.rounds < 1 or given.limit < 1 or given.rows < 100:
@@ -72,10 +72,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         "cells": {},
     }
     if not given.without_roofline:
-        from benchmarks import roofline
+        from benchmarks import roofline, second_order
 
-        print("roofline", flush=True)
-        content["roofline"] = roofline.results()
+        with progress(2) as announce:
+            announce("the roofline")
+            content["roofline"] = roofline.results()
+            announce("updates of O(budget^2)")
+            content["second_order"] = second_order.results()
     with tempfile.TemporaryDirectory(prefix="onkel-peers-") as folder:
         for name in given.sets:
             try:

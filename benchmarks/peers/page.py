@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import roofline
+from benchmarks import roofline, second_order
 from benchmarks.peers.bouts import SLOW
 from benchmarks.peers.launch import limit_told
 from benchmarks.peers.picture import picture
@@ -80,9 +80,15 @@ ROOFLINE = """\
 What a row costs at {budget:,} centres, dense, in microseconds of one thread. The
 roofline is the time of the matrix product and of the exponentials alone, each at its
 best; the shares are it over what was measured. `python -m benchmarks roofline` prints
-this table, `python -m benchmarks second_order` that of updates of O(budget^2) beside
-the bandwidth of memory, `python -m benchmarks flat_cost` the cost of a row along three
-million.
+this table alone.
+"""
+BANDWIDTH = """\
+## Bandwidth
+
+What updates of O(budget^2) read of the inverse Gram matrix, a second, beside a dot
+product of as many numbers, which the caches hold if they are few, and one of numbers in
+memory. `python -m benchmarks second_order` prints this table alone, and `python -m
+benchmarks flat_cost` the cost of a row along three million.
 """
 
 
@@ -228,6 +234,11 @@ def page(content: Content) -> str:
     if "roofline" in content:
         lines += [ROOFLINE.format(budget=roofline.BUDGET)]
         lines += markdown(roofline.HEADS, roofline.cells(content["roofline"]))
+    if "second_order" in content:
+        lines += [BANDWIDTH]
+        lines += markdown(
+            second_order.HEADS, second_order.cells(content["second_order"])
+        )
     tests = {f"{of['test_rows']:,}" for of in content["sets"].values()}
     lines += [
         METHOD.format(
