@@ -1,4 +1,8 @@
-"""Run all benchmarks, or those named: python -m benchmarks learn_vs_predict csr."""
+"""Run all benchmarks, or those named: python -m benchmarks learn_vs_predict csr.
+
+Ours beside those of others is not among them, since it takes a quarter of an hour and
+writes a page: python -m benchmarks.peers.
+"""
 
 import importlib
 import sys
@@ -8,8 +12,9 @@ from rich.console import Console
 from onkel.data.catalogue import DataNotFoundError
 
 NAMES = (
-    *("learn_vs_predict", "keeping", "merging", "covering", "features"),
-    *("csr", "cold_start", "levels", "memory", "files", "threads", "limits"),
+    *("learn_vs_predict", "roofline", "second_order", "flat_cost", "keeping"),
+    *("merging", "covering", "features", "csr", "cold_start", "levels", "memory"),
+    *("files", "threads", "limits"),
 )
 
 # Wide enough for the tables, also where the output is no terminal.
