@@ -50,6 +50,10 @@ z has the older birth and is no row's own slot. If k(c_m, c_n) > 1 - 1e-8 then W
 and a_m is added to a_n, whose center stays. No partner: a_m is projected on the nearest
 center, a_n += a_m k_mn / k_nn.
 
+merge_size=M >= 2 takes the M - 1 partners of the smallest WD, if there are that many.
+m merges with the best of them, what came of it with the next best, and so on. It takes
+the part of m each time; one whose product with it is not > 0 by then is left out.
+
 The surrogate dual of an epoch replaces w by the model at its end: sum_i of
 
     a - y a f(x_i) / 2 [- a^2 / (2 C_i)]    or    y b - b f(x_i) / 2 - e |b|
@@ -156,6 +160,7 @@ def run(
     maintenance: str = "merge",
     n_neighbors: int = 4,
     jitter: float = 1e-8,
+    merge_size: int = 2,
     selection: str | None = None,
     rng: np.random.Generator | None = None,
     epochs: int | None = None,
@@ -175,7 +180,7 @@ def run(
         "removal": lambda: remove(model),
         "projection_knn": lambda: project_on_nearest(model, n_neighbors, jitter),
         "projection": lambda: project(model, jitter),
-        "merge": lambda: merge(model, gamma),
+        "merge": lambda: merge(model, gamma, merge_size),
     }
     dual = np.zeros((model.outputs, n))
     scores: list[np.ndarray] = []
@@ -400,37 +405,45 @@ def project(model: Slots, jitter: float) -> None:
 # merging
 
 
-def merge(model: Slots, gamma: float) -> None:
-    """Merge the smallest center with its best partner."""
+def merge(model: Slots, gamma: float, merge_size: int = 2) -> None:
+    """Merge the smallest center with its best partners."""
     m = int(np.argmin(model.squares()))
-    c_m, a_m = model.centers[m], model.coef[m]
-    choice = None  # (WD, n, h, s) of the best partner; h None for a duplicate
-    for n in range(len(model)):
-        c_n, a_n = model.centers[n], model.coef[n]
-        q = float(np.sum(a_m * a_n))
-        # Rows at a right angle have a product of 0, up to rounding.
-        zero = 1e-9 * float(np.linalg.norm(a_m) * np.linalg.norm(a_n))
-        if n == m or q <= zero:
-            continue
-        s = min(gamma * float(np.sum((c_m - c_n) ** 2)), 1e300)  # s * 0 must be 0
-        if math.exp(-s) > 1 - 1e-8:
-            option = (0.0, n, None, s)
-        else:
-            p, r = float(np.sum(a_m**2)), float(np.sum(a_n**2))
-            h = best_h(p, q, r, s)
-            option = (degradation(h, p, q, r, s), n, h, s)
-        if choice is None or option[0] < choice[0]:
-            choice = option
-    if choice is None:
+    others = [n for n in range(len(model)) if n != m]
+    mergers = {n: merger(model, m, n, gamma) for n in others}
+    costs = sorted((found[0], n) for n, found in mergers.items() if found)
+    if not costs:
         fold_in_nearest(model, m)
         return
-    _, n, h, s = choice
+    # Births survive whatever slots do.
+    births = list(range(len(model)))
+    birth = m
+    for _, partner in costs[: merge_size - 1]:
+        z, n = births.index(birth), births.index(partner)
+        found = merger(model, z, n, gamma)
+        if found:
+            model.fuse(z, n, *found[1:])
+            births.remove(max(birth, partner))
+            birth = min(birth, partner)
+
+
+def merger(
+    model: Slots, m: int, n: int, gamma: float
+) -> tuple[float, np.ndarray, np.ndarray] | None:
+    """Return WD, center and coefficients of m and n in one; None: they do not merge."""
+    c_m, a_m = model.centers[m], model.coef[m]
     c_n, a_n = model.centers[n], model.coef[n]
-    if h is None:
-        model.fuse(m, n, c_n, a_m + a_n)
-    else:
-        u, v = math.exp(-s * (1 - h) ** 2), math.exp(-s * h**2)
-        model.fuse(m, n, h * c_m + (1 - h) * c_n, a_m * u + a_n * v)
+    q = float(np.sum(a_m * a_n))
+    # Rows at a right angle have a product of 0, up to rounding.
+    if q <= 1e-9 * float(np.linalg.norm(a_m) * np.linalg.norm(a_n)):
+        return None
+    s = min(gamma * float(np.sum((c_m - c_n) ** 2)), 1e300)  # s * 0 must be 0
+    if math.exp(-s) > 1 - 1e-8:
+        return 0.0, c_n, a_m + a_n
+    p, r = float(np.sum(a_m**2)), float(np.sum(a_n**2))
+    h = best_h(p, q, r, s)
+    u, v = math.exp(-s * (1 - h) ** 2), math.exp(-s * h**2)
+    wd = degradation(h, p, q, r, s)
+    return wd, h * c_m + (1 - h) * c_n, a_m * u + a_n * v
 
 
 def fold_in_nearest(model: Slots, m: int) -> None:

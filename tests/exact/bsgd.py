@@ -4,7 +4,7 @@ min alpha/2 ||w||^2 + mean loss. A row's step, with the slope g taken at w_t:
 
     shrink     w <- (t+t0-1)/(t+t0) w
     insert     if g != 0: w <- w - g phi(x_t) / (alpha (t+t0))
-    maintain   if size > budget: take one center out (maintenance.py)
+    maintain   if size > budget: take one center out, or several (maintenance.py)
     ball       if ball and g != 0: project (ball.py)
 
 Under the hinge all |a_p| are equal and removal is one long tie (E3). Coefficients that
@@ -47,6 +47,7 @@ def run(
     n_neighbors: int = 4,
     victim: str = "residual",
     jitter: float = 1e-8,
+    merge_size: int = 2,
     average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
@@ -80,6 +81,7 @@ def run(
                     n_neighbors=n_neighbors,
                     victim=victim,
                     jitter=jitter,
+                    merge_size=merge_size,
                 )
             if ball:
                 shrunk_by_ball *= project(model, radius(loss, alpha, ymax, ball))

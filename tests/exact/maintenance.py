@@ -1,9 +1,10 @@
 """Insertion and maintenance of a model over its budget (3.7-3.10).
 
-Every operation takes one center out and changes w as little as it can. Centers are in
-order of birth. Choices compare the raw coefficients (bsgd.py), ties go to the oldest,
-and what is done to the true coefficients A is done to the raw ones too, and to the
-masses unless the leaving ones retire with theirs (averaging.py).
+Every operation takes one center out, a merge of several more, and changes w as little
+as it can. Centers are in order of birth. Choices compare the raw coefficients
+(bsgd.py), ties go to the oldest, and what is done to the true coefficients A is done to
+the raw ones too, and to the masses unless the leaving ones retire with theirs
+(averaging.py).
 
 removal         p = argmin |A_p|^2 k_pp leaves.
 
@@ -35,6 +36,15 @@ merge           rbf only. m = argmin |A_m|^2 and a partner n with <A_m, A_n> > 0
 
                 kap > 1 - 1e-8: A_m + A_n stands at c_n unmoved, and WD counts as 0.
                 No partner: A_n += A_m k_mn / k_nn at the nearest n. m alone: it leaves.
+
+                merge_size=M: up to M - 1 partners n_1, n_2, ..., those of the least
+                WD(m, n), in order of rising WD. They are merged one after another,
+
+                    z_0 = m,  z_i = the best merger of the pair z_{i-1}, n_i,
+
+                each z_i in the older one's place, with z_{i-1} where a pair has m: if
+                they coincide it is c_n that stays. An n_i of <A_z, A_n> <= 0 by then
+                is passed over. With M = 2 this is the pair m, n.
 
 The best h of a merge. Let s in [1/2, 1] be the weight of the heavier center, P >= R
 the squared lengths and E = exp(-x (2s-1)). The slope of F = P u^2 + 2 q u v + R v^2 in
@@ -98,12 +108,13 @@ def maintain(
     n_neighbors: int,
     victim: str,
     jitter: float,
+    merge_size: int = 2,
 ) -> None:
-    """Take one center out."""
+    """Take one center out, or up to merge_size - 1 by merging."""
     if maintenance == "removal":
         remove(model, raws, smallest(model, raws))
     elif maintenance == "merge":
-        merge(model, raws)
+        merge(model, raws, merge_size)
     elif maintenance == "projection":
         project_on_all(model, raws, victim, jitter)
     elif maintenance == "projection_knn":
@@ -218,17 +229,15 @@ def shares(
 # merging
 
 
-def merge(model: Expansion, raws: list[np.ndarray]) -> None:
-    """Merge the smallest center with its best partner."""
+def merge(model: Expansion, raws: list[np.ndarray], merge_size: int = 2) -> None:
+    """Merge the smallest center with its best partners."""
     m = int(np.argmin([float(np.sum(raw**2)) for raw in raws]))
     if len(model) == 1:
         remove(model, raws, m)
         return
     degradations = {}
     for n in range(len(model)):
-        # Rows at a right angle have a product of 0, up to rounding.
-        zero = 1e-9 * float(np.linalg.norm(raws[m]) * np.linalg.norm(raws[n]))
-        if n != m and float(raws[m] @ raws[n]) > zero:
+        if n != m and go_together(raws[m], raws[n]):
             x = exponent(model, m, n)
             degradations[n] = merge_pair(raws[m], raws[n], x)[1]
     if not degradations:
@@ -236,7 +245,25 @@ def merge(model: Expansion, raws: list[np.ndarray]) -> None:
         d = shares(model, m, nearest, jitter=0.0)
         bequeath(model, raws, m, d)
         return
-    n = min(degradations, key=degradations.__getitem__)  # the first of equal ones
+    # the older first of equal ones: sorted() is stable
+    partners = sorted(degradations, key=degradations.__getitem__)[: merge_size - 1]
+    z = m
+    while partners:
+        n = partners.pop(0)
+        if go_together(raws[z], raws[n]):
+            z, gone = join(model, raws, z, n)
+            partners = [i - 1 if i > gone else i for i in partners]
+
+
+def go_together(A_m: np.ndarray, A_n: np.ndarray) -> bool:
+    """Return whether <A_m, A_n> > 0."""
+    # Rows at a right angle have a product of 0, up to rounding.
+    zero = 1e-9 * float(np.linalg.norm(A_m) * np.linalg.norm(A_n))
+    return float(A_m @ A_n) > zero
+
+
+def join(model: Expansion, raws: list[np.ndarray], m: int, n: int) -> tuple[int, int]:
+    """Merge two centers; return the slot of the result and the one that is gone."""
     x = exponent(model, m, n)
     h, _ = merge_pair(raws[m], raws[n], x)
     older, younger = min(m, n), max(m, n)
@@ -246,6 +273,7 @@ def merge(model: Expansion, raws: list[np.ndarray]) -> None:
     for rows in (model.coef, model.mass, raws):
         rows[older] = merged_row(rows[m], rows[n], x, h)
     remove(model, raws, younger)
+    return older, younger
 
 
 def exponent(model: Expansion, m: int, n: int) -> float:

@@ -7,7 +7,7 @@ probability is 0 or 1, and the maintenance takes place iff u < probability. A po
 "projection" spreads over the stored ones is no insertion and draws nothing.
 
 maintenance_rate = 0 is kernel SGD, infinity is BSGD. If the draw says no and the size
-exceeds hard_budget, a center is taken out all the same.
+exceeds hard_budget, the maintenance takes place all the same.
 """
 
 import numpy as np
@@ -44,6 +44,7 @@ def run(
     n_neighbors: int = 4,
     victim: str = "residual",
     jitter: float = 1e-8,
+    merge_size: int = 2,
     average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
@@ -81,6 +82,7 @@ def run(
                         n_neighbors=n_neighbors,
                         victim=victim,
                         jitter=jitter,
+                        merge_size=merge_size,
                     )
             if ball:
                 shrunk_by_ball *= project(model, radius(loss, alpha, ymax, ball))

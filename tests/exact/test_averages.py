@@ -58,9 +58,9 @@ def permanent() -> Iterator[Any]:
 
 
 def deleting() -> Iterator[Any]:
-    for kept in (REMOVAL, *KEPT[:3]):
+    for kept in (REMOVAL, *KEPT[:4]):
         given = {**PEGASOS, **BUDGETED, **kept, "loss": "log_loss"}
-        name = kept["maintenance"]
+        name = kept["maintenance"] + str(kept.get("merge_size", ""))
         for task in ("binary", "multiclass"):
             system = System("BSGD", bsgd.run, given)
             yield pytest.param(system, task, id=f"BSGD-{name}-{task}")

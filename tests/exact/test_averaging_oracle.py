@@ -442,6 +442,24 @@ def test_merged_mass_of_coincident_centers_is_the_sum():
     assert sorted(retired(model)) == list(zip(centers, mass, strict=True))
 
 
+def test_merged_mass_of_several_is_that_of_one_pair_after_another():
+    coef, centers, mass = [1.0, 3.0, 2.0], [0.0, 0.5, 1.0], [-4.0, 7.0, 5.0]
+    model, raws = placed(coef[:2], centers[:2], mass[:2])
+    ((mass_of_pair,),) = maintained(model, raws, "merge")
+    z, a = float(model.centers[0][0]), float(raws[0][0])
+    model, raws = placed(coef, centers, mass)
+    ((got,),) = maintained(model, raws, "merge", merge_size=3)
+    last = float(model.centers[0][0])
+    u, v = math.exp(-((last - z) ** 2)), math.exp(-((1.0 - last) ** 2))
+    assert float(model.coef[0][0]) == pytest.approx(a * u + 2.0 * v)
+    assert got == pytest.approx(mass_of_pair * u + 5.0 * v)
+    # exact: all three retire, and no point on the way does
+    model, raws = placed(coef, centers, mass)
+    model.retired = []
+    assert maintained(model, raws, "merge", merge_size=3) == [[0.0]]
+    assert sorted(retired(model)) == [(0.0, [-4.0]), (0.5, [7.0]), (1.0, [5.0])]
+
+
 def test_mass_of_a_center_without_a_partner_goes_to_the_nearest():
     model, raws = placed([-1.0, 2.0, 3.0], [0.0, 1.0, -0.5], [8.0, 6.0, 7.0])
     k = math.exp(-0.25)

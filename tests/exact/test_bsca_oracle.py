@@ -489,6 +489,89 @@ def test_duplicates_add_up_and_stay_where_they_are():
     assert model.owners == [-1, 2]
 
 
+@pytest.mark.parametrize("merge_size", [2, 3, 4, 20])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_several_are_merged_one_after_another(seed, outputs, merge_size):
+    """The next partner is made the only other center of a model of two."""
+    rng = np.random.default_rng(seed)
+    C, A, gamma = rng.normal(size=(9, 2)), rng.normal(size=(9, outputs)), 0.4
+    m = int(np.argmin(np.sum(A**2, axis=1)))
+    costs = {}
+    for n in range(9):
+        if n != m and A[m] @ A[n] > 0:
+            two = slots(C[[m, n]], A[[m, n]], gamma)
+            bsca.merge(two, gamma)
+            costs[n] = off_by(C[[m, n]], A[[m, n]], two.centers, two.coef, gamma)
+    z, a_z, births, root = C[m], A[m], [m], 0.0
+    for n in sorted(costs, key=costs.get)[: merge_size - 1]:
+        if a_z @ A[n] > 0:
+            ends, rows = np.array([z, C[n]]), np.array([a_z, A[n]])
+            p, q, r = (float(rows[i] @ rows[j]) for i, j in ((0, 0), (0, 1), (1, 1)))
+            s = gamma * float(np.sum((z - C[n]) ** 2))
+            h = bsca.best_h(p, q, r, s)
+            z = h * z + (1 - h) * C[n]
+            a_z = a_z * u_of(s, h) + A[n] * v_of(s, h)
+            root += math.sqrt(max(0.0, off_by(ends, rows, [z], [a_z], gamma)))
+            births.append(n)
+    model = slots(C, A, gamma)
+    bsca.merge(model, gamma, merge_size)
+    if not costs:
+        assert len(model) == 8
+        return
+    assert len(model) == 10 - len(births) >= 10 - merge_size
+    assert set(model.owners) == set(range(9)) - set(births) | {-1}
+    slot = model.owners.index(-1)
+    others = [i for i in range(9) if i not in births]
+    assert slot == sum(i < min(births) for i in others)  # the oldest birth
+    np.testing.assert_allclose(model.centers[slot], z, atol=1e-9)
+    np.testing.assert_allclose(model.coef[slot], a_z, atol=1e-9)
+    off = off_by(C, A, np.array(model.centers), np.array(model.coef), gamma)
+    assert math.sqrt(max(0.0, off)) <= root + 1e-7
+    if outputs == 1:
+        assert len(births) == 1 + min(merge_size - 1, len(costs))
+
+
+def test_several_duplicates_add_up_at_the_last():
+    C = np.array([[3e-6], [9.0], [1e-6], [4e-6], [2e-6]])
+    A = np.array([[2.0], [-9.0], [0.5], [3.0], [5.0]])
+    model = slots(C, A, 1.0)
+    bsca.merge(model, 1.0, 3)  # of three duplicates the two older
+    np.testing.assert_array_equal(model.centers, C[[3, 1, 4]])
+    np.testing.assert_array_equal(np.array(model.coef)[:, 0], [5.5, -9.0, 5.0])
+    assert model.owners == [-1, 1, 4]
+
+
+def test_a_partner_that_parted_from_the_merged_one_is_left_out():
+    C = np.array([[0.4], [0.2], [0.0], [0.1]])
+    A = np.array([[1.0, 1.0, 0.0], [1.0, -3.0, 0.0], [0.5, 0.0, 0.0], [1.0, 3.0, 0.0]])
+    model = slots(C, A, 1.0)
+    bsca.merge(model, 1.0, 4)
+    assert model.owners == [-1, 1]
+    np.testing.assert_array_equal(model.coef[1], A[1])
+    model = slots(C, A, 1.0)
+    bsca.merge(model, 1.0, 3)
+    assert model.owners == [0, 1, -1]
+
+
+@pytest.mark.parametrize(("n_classes", "loss"), TASKS_AND_LOSSES)
+def test_merging_several_counts_once_and_a_pair_is_the_default(n_classes, loss):
+    X, y = data(60, n_classes)
+    orders = permutations(60, 3)
+    options = dict(n_classes=n_classes, loss=loss, budget=9)
+    r = bsca.run(X, y, orders, merge_size=4, **options)
+    steps = np.diff(r.sizes, prepend=0)
+    assert steps.min() == -2 and steps.max() == 1
+    assert np.max(r.sizes) == 9
+    # a step of the size below 1 is one maintenance, or none on a visit of its own slot
+    assert np.sum(steps < 0) <= r.n_maintenance <= np.sum(steps < 1)
+    pair = bsca.run(X, y, orders, merge_size=2, **options)
+    default = bsca.run(X, y, orders, **options)
+    np.testing.assert_array_equal(pair.scores, default.scores)
+    np.testing.assert_array_equal(pair.coef, default.coef)
+    assert r.n_maintenance < pair.n_maintenance
+
+
 def test_without_a_partner_the_victim_is_projected_on_its_nearest():
     C = np.array([[0.0], [1.0], [1.5]])
     A = np.array([[2.0], [-0.5], [3.0]])

@@ -92,6 +92,17 @@ def test_learning_equals_the_oracle(
     equal(estimator(task, loss, maintenance, max_iter=3).fit(X, y), wanted, X)
 
 
+@pytest.mark.parametrize("task", CLASSES)
+def test_merging_several_equals_the_oracle(task: str) -> None:
+    X, y = data(task, rows=ROWS)
+    loss = "squared_error" if task == "regression" else "hinge"
+    orders = orders_of("permutation", 3)
+    wanted = oracle(X, y, task, loss, "merge", orders=orders, merge_size=4)
+    assert wanted.sizes[-ROWS:].min() < BUDGET - 1
+    model = estimator(task, loss, "merge", max_iter=3, merge_size=4)
+    equal(model.fit(X, y), wanted, X)
+
+
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("task, epochs", [("binary", 4), ("regression", 3)])
 def test_without_a_budget_the_mean_is_that_of_the_last_epoch(

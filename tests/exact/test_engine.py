@@ -81,6 +81,7 @@ REMOVAL = {"maintenance": "removal"}
 # are alike, with the others old centres are often the least.
 KEPT = [
     {"maintenance": "merge"},
+    {"maintenance": "merge", "merge_size": 4},
     {"maintenance": "projection_knn", "n_neighbors": 3},
     {"maintenance": "projection"},
     {"maintenance": "projection", "victim": "coefficient"},
@@ -176,6 +177,7 @@ def keeping_systems() -> Iterator[Any]:
     """Systems that keep what leaves, as far as they can."""
     for kept, (loss, tasks) in itertools.product(KEPT, LOSSES):
         name = kept["maintenance"] + kept.get("victim", "")
+        name += str(kept.get("merge_size", ""))
         if loss not in FEW:
             continue
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": loss, "ball": False}
@@ -374,7 +376,7 @@ def test_every_kernel_equals_the_oracle(
 def test_merging_and_the_ball_equal_the_oracle() -> None:
     # The norm changes by what merging and projecting take away.
     X, y = data("regression", seed=5)
-    for kept, ball in itertools.product(KEPT[:3], (True, "as_printed")):
+    for kept, ball in itertools.product(KEPT[:4], (True, "as_printed")):
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": "squared_error"}
         parameters = {**parameters, "alpha": 0.5, "ball": ball}
         system = System("BSGD", bsgd.run, parameters)
@@ -439,7 +441,7 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     }
     for own in (
         *("sampling", "max_coef", "margin", "aggressive", "projection_threshold"),
-        *("maintenance", "maintenance_rate", "n_neighbors", "victim"),
+        *("maintenance", "maintenance_rate", "n_neighbors", "victim", "merge_size"),
     ):
         parent.pop(own, None)
     if system.name == "BPA":

@@ -276,7 +276,7 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
 
 
 @inner
-def _outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) -> float:
+def outline_of_rows(model: Model, table: Any, m: int, values: Any, out: Any) -> float:
     """Do what `outline` does, for several outputs, with the bounds of the table."""
     least = np.inf
     p = product(model, m, m)
@@ -366,7 +366,7 @@ def partner(model: Model, block: Block, m: int, values: Any) -> Match:
     if single:
         least = outline(model, m, values, bound)
     else:
-        least = _outline_of_rows(model, block.table, m, values, bound)
+        least = outline_of_rows(model, block.table, m, values, bound)
     best = Match(-1, Meeting(1.0, 1.0, 0.0, np.inf))
     if not least < np.inf:
         return best

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sklearn.utils._param_validation import Interval
 
-from onkel.budget import neighbors
+from onkel.budget import merge_several, neighbors
 from onkel.budget.bernoulli import Bernoulli
 from onkel.budget.declaration import UNLIMITED
 from onkel.budget.merge import Merge
@@ -33,6 +33,8 @@ from onkel.problem.rates import Rate
 MOST_JOBS = 1024
 # A power takes as many products; beyond this it is 0, 1 or infinite anyway.
 HIGHEST_DEGREE = 1000
+# Centres that merge, at least.
+PAIR = 2
 
 
 # ---- the kernel
@@ -314,6 +316,12 @@ class Maintained(Budgeted):
         default=4,
         text="Centres that take over from one that leaves (projection_knn).",
     )
+    merge_size: int = parameter(
+        Interval(Integral, PAIR, 1000, closed="both"),
+        default=2,
+        text="Centres that become one at a time (merge). More than two make "
+        "maintenance rarer, and a little coarser.",
+    )
     victim: str = parameter(
         one_of({"residual", "coefficient"}),
         default="residual",
@@ -332,7 +340,8 @@ class Maintained(Budgeted):
                     f"centres can stand for both; got kernel={kernel!r}. Use "
                     'maintenance="projection_knn" instead.'
                 )
-            return Merge()
+            several = self.merge_size > PAIR
+            return merge_several.make(self.merge_size) if several else Merge()
         if self.maintenance == "projection":
             return Project(self.victim == "residual")
         if self.maintenance == "projection_knn":
