@@ -69,26 +69,31 @@ def fingerprint(table: Table, cell: Cell) -> str:
 
 
 def choice_of(table: Table, cell: Cell, known: Mapping[str, Outcome]) -> Outcome | None:
-    """Return what was chosen for a cell whose passes are measured in their own way.
+    """Return what was chosen for a cell when it was run before, or elsewhere.
 
     Parameters
     ----------
     table, cell
         Of a table or figure.
     known
-        Outcomes by fingerprint. The one that counts is that of the same setup, or of
-        who lends its parameters, on the same data, by the same search, in a table.
+        Outcomes by fingerprint: the cell's own, if it was run in fewer orders or had no
+        time, and where cells are measured in their own way that of the same setup, or
+        of who lends its parameters, by the same search in a table.
 
     Returns
     -------
     choice
         Parameters, and errors in the search; None if nobody has searched.
     """
-    if own_way(table) is None:
-        return None
-    plain = replace(table, measure=None, passes=None)
-    found = known.get(fingerprint(plain, cell._replace(setup=table.searched(cell))), {})
-    return {key: found[key] for key in CHOICE} if set(CHOICE) <= set(found) else None
+    marks = [fingerprint(table, cell)]
+    if own_way(table) is not None:
+        plain = replace(table, measure=None, passes=None)
+        marks.append(fingerprint(plain, cell._replace(setup=table.searched(cell))))
+    for mark in marks:
+        found = known.get(mark, {})
+        if set(CHOICE) <= set(found):
+            return {key: found[key] for key in CHOICE}
+    return None
 
 
 def own_way(table: Table) -> Any:
