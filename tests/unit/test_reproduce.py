@@ -217,7 +217,7 @@ def test_orders_stop_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> N
     model = type("Model", (), {"model_size_": 5, "partial_fit": None})()
     system = EstimatorSetup("RBPClassifier")
     monkeypatch.setattr(EstimatorSetup, "build", lambda *_, **__: model)
-    found = runner._passes(small_table(), small_task(), system, {}, 10, 9.0)
+    found = runner._passes(small_table(), small_task(), system, 10, 9.0)
     assert found["seconds"] == [4.0, 4.0]
     assert found["values"] == [20.0, 20.0]
 
@@ -321,16 +321,26 @@ def test_cells_are_kept_and_not_run_again(
 
 
 def noted(
-    work: OnlineData, setup: EstimatorSetup, parameters: Any, wanted: int, limit: float
+    work: OnlineData, setup: EstimatorSetup, wanted: int, limit: float
 ) -> dict[str, Any]:
-    return {"values": [parameters["gamma"]] * wanted}
+    return {"values": [setup.fixed["gamma"]] * wanted}
 
 
+def looked_at(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
+    assert cell.setup is not None and not cell.setup.grid
+    return {"values": [cell.setup.fixed["gamma"]] * wanted}
+
+
+def lender(name: str, cell: Cell) -> EstimatorSetup:
+    return EstimatorSetup("RBPClassifier", {"budget": 20}, {"gamma": (4.0,)})
+
+
+@pytest.mark.parametrize("code", [{"passes": noted}, {"measure": looked_at}])
 def test_a_figure_takes_the_parameters_that_a_table_has_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = small_table()
-    figure = dataclasses.replace(table, name="table2", passes=noted)
+    figure = dataclasses.replace(table, name="table2", **code)
     cell = cell_of(table)
     (given,) = [one for one in figure.cells() if one.key == cell.key] or [cell]
     assert store.fingerprint(figure, given) != store.fingerprint(table, cell)
@@ -344,14 +354,46 @@ def test_a_figure_takes_the_parameters_that_a_table_has_chosen(
     known = {store.fingerprint(table, cell): stored}
     choice = store.choice_of(figure, given, known)
     assert choice is not None and choice["parameters"] == {"gamma": 0.7}
+    lending = dataclasses.replace(figure, lender=lender)
+    assert store.choice_of(lending, given, known) is None
+    assert runner.run(lending, given, 2, 60.0)["values"] == [4.0, 4.0]
     monkeypatch.setattr(runner, "search", None)
+    # What is stored is checked without a search.
+    assert runner.again(figure, given, stored, 1) == [0.7]
     found = runner.run(figure, given, 2, 60.0, choice)
     assert found["values"] == [0.7, 0.7] and found["error_of_choice"] == 0.1
     assert "search_seconds" not in found
-    # What has another setup, or is a table itself, takes nothing.
+    # What has another setup takes nothing; a cell that had no time keeps its own.
     other = given._replace(setup=EstimatorSetup("RBPClassifier", {"budget": 7}))
     assert store.choice_of(figure, other, known) is None
-    assert store.choice_of(table, cell, known) is None
+    assert store.choice_of(table, cell, known) == choice
+
+
+@pytest.mark.parametrize(
+    ("target", "cell", "lent_by"),
+    [
+        ("nbsgd/projections", "BSGD, hinge, removal", "BSGD, hinge, exact projection"),
+        ("dualsvrg/memory", "m = 100, parameters of m = 1", "m = 1"),
+        ("dualsvrg/memory", "m = 100", "m = 100"),
+        (
+            "dualsvrg/figure2",
+            "DualSGD, parameters of DualSVRG",
+            "DualSVRG-H-B, parameters of DualSVRG",
+        ),
+        (
+            "dualsvrg/figure2",
+            "DualSVRG-H-B, parameters of DualSGD",
+            "DualSGD, parameters of DualSGD",
+        ),
+        ("bogd/table3", "BOGD++", "BOGD++"),
+    ],
+)
+def test_parameters_are_those_of_who_lends_them(
+    target: str, cell: str, lent_by: str
+) -> None:
+    table = command.tables()[target]
+    found = {one.algorithm: one for one in table.cells() if one.setup}
+    assert table.searched(found[cell]) == found[lent_by].setup
 
 
 def test_figures_of_avm_have_the_setups_of_its_tables() -> None:

@@ -66,11 +66,12 @@ def small_task(name: str = "cod-rna") -> OnlineData:
 
 
 def run(setups: dict[str, EstimatorSetup], measure: Any, wanted: int = 2) -> Outcomes:
-    """Run all cells of one data set."""
-    found = {
-        label: measure("ijcnn1", Cell("one", label, "", None, setup, ""), wanted, 60.0)
-        for label, setup in setups.items()
-    }
+    """Run all cells of one data set, with the first parameters of their grids."""
+    found = {}
+    for label, setup in setups.items():
+        chosen = {key: values[0] for key, values in setup.grid.items()}
+        cell = Cell("one", label, "", None, setup.settled(chosen), "")
+        found[label] = {"parameters": chosen, **measure("ijcnn1", cell, wanted, 60.0)}
     return {"one": found}
 
 
@@ -404,20 +405,13 @@ def test_kinds_of_maintenance_in_turns(
         if label.startswith("NBSGD, hinge")
     }
 
-    def measure(*given: Any) -> dict[str, Any]:
-        return nbsgd_projections.turns(*given, named=named)
-
-    def named(name: str) -> dict[str, EstimatorSetup]:
-        return setups
-
-    outcomes = run(setups, measure)
+    outcomes = run(setups, nbsgd_projections.turns)
     lay_out, draw = (
         nbsgd_projections.projection_rows,
         nbsgd_projections.draw_projections,
     )
     assert len(check(outcomes, lay_out, draw, tmp_path)) == 3
     found = outcomes["one"].values()
-    assert len({str(one["parameters"]) for one in found}) == 1
     assert all(min(one["maintained"]) > 0 for one in found)
     # The same as learning the same order alone.
     work, one = small_task(), outcomes["one"]["NBSGD, hinge, removal"]
@@ -580,11 +574,11 @@ def passed(table: Figure, work: OnlineData) -> Outcomes:
     """Run the systems of a figure on made-up rows; all parameters are 1."""
     found = {}
     for label, setup in table.extra(work.name).items():
-        given = {key: 1.0 for key in setup.grid}
+        settled = setup.settled({key: 1.0 for key in setup.grid})
         assert table.passes is not None
         found[label] = {
             **{"rows": len(work.y), "metric": table.metric},
-            **table.passes(work, setup, given, 2, 60.0),
+            **table.passes(work, settled, 2, 60.0),
         }
     return {"one": found}
 
@@ -740,12 +734,8 @@ def test_mean_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hinge = np.maximum(0.0, 1.0 - np.where(work.y, scores, -scores))
     assert found["hinge"][-1] == pytest.approx(hinge.mean())
     assert found["own loss"] == found["hinge"]  # the hinge is DualSGD's own
-    both = small_setups(dualsvrg.both)
-
-    def measure(*given: Any) -> dict[str, Any]:
-        return dualsvrg_convergence.convergence(*given, named=both)
-
-    outcomes = run(small_setups(dualsvrg.curves)("ijcnn1"), measure)
+    setups = small_setups(dualsvrg.curves)("ijcnn1")
+    outcomes = run(setups, dualsvrg_convergence.convergence)
     lay_out = dualsvrg_convergence.convergence_rows
     laid = check(outcomes, lay_out, dualsvrg_convergence.draw_convergence, tmp_path)
     assert len(laid) == 5
@@ -801,21 +791,10 @@ def test_sweeps(
 
 def test_descent_with_a_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dualsvrg_memory, "task", small_task)
-    monkeypatch.setattr(dualsvrg_convergence, "task", small_task)
     setups = small_setups(dualsvrg.memories)("ijcnn1")
-    one = setups[dualsvrg_memory.NO_MEMORY]
-    few = {"eta0": (0.25,), "gamma": (2.0,), "alpha": (1.0,)}
-    setups[dualsvrg_memory.NO_MEMORY] = replace(one, grid=few)
-
-    def measure(*given: Any) -> dict[str, Any]:
-        return dualsvrg_memory.memory(*given, named=lambda name: setups)
-
-    outcomes = run(setups, measure)
+    outcomes = run(setups, dualsvrg_memory.memory)
     lay_out, draw = dualsvrg_memory.memory_rows, dualsvrg_memory.draw_memory
     assert len(check(outcomes, lay_out, draw, tmp_path)) == 5
-    found = outcomes["one"]
-    lent = found["m = 100, parameters of m = 1"]["parameters"]
-    assert lent == found["m = 1"]["parameters"] != found["m = 100"]["parameters"]
     for label, setup in setups.items():
         if label != "DualSGD":
             assert setup.fixed["snapshot_period"] == 1

@@ -25,11 +25,7 @@ BUDGETS = {
 
 
 def with_budgets(
-    work: OnlineData,
-    setup: EstimatorSetup,
-    parameters: dict[str, Any],
-    wanted: int,
-    limit: float,
+    work: OnlineData, setup: EstimatorSetup, wanted: int, limit: float
 ) -> dict[str, Any]:
     """Learn in one order after the other with every budget, or once without any.
 
@@ -40,15 +36,14 @@ def with_budgets(
     changes = [{"budget": budget} for budget in budgets] or [{}]
     found: dict[str, list[float]] = {"values": [], "seconds": []}
     curves: dict[str, list[list[float]]] = {MISTAKES: [], SECONDS: [], SIZE: []}
-    warm_up(work, setup, parameters, rows)
+    warm_up(work, setup, rows)
     for seed in range(wanted):
         if not has_time(found["seconds"], limit):
             break
         order = np.random.default_rng(seed).permutation(rows)
         runs: list[list[float]] = []
         for change in changes:
-            given = {**parameters, **change, "random_state": seed}
-            model = setup.build(work, rows, **given)
+            model = setup.build(work, rows, **change, random_state=seed)
             error, seconds = stream(work, model, order, np.inf if seed else limit)
             runs.append([PERCENT * error, seconds, float(model.model_size_)])
         for kind, numbers in zip(curves, zip(*runs, strict=True), strict=True):

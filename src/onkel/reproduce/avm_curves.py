@@ -70,11 +70,7 @@ def curve_of(outcome: dict[str, Any]) -> Curve:
 
 
 def traced(
-    work: OnlineData,
-    setup: EstimatorSetup,
-    parameters: dict[str, Any],
-    wanted: int,
-    limit: float,
+    work: OnlineData, setup: EstimatorSetup, wanted: int, limit: float
 ) -> dict[str, Any]:
     """Learn in one order after the other, and note errors and seconds on the way."""
     rows, unit = len(work.y), 1.0 if work.is_regression else PERCENT
@@ -82,12 +78,12 @@ def traced(
     names = ("values", "sizes", "seconds")
     found: dict[str, list[float]] = {name: [] for name in names}
     curves: dict[str, list[list[float]]] = {ERROR: [], SECONDS: []}
-    warm_up(work, setup, parameters, rows)
+    warm_up(work, setup, rows)
     for seed in range(wanted):
         if not has_time(found["seconds"], limit):
             break
         order = np.random.default_rng(seed).permutation(rows)
-        model = setup.build(work, rows, random_state=seed, **parameters)
+        model = setup.build(work, rows, random_state=seed)
         left = np.inf if seed else limit
         passed = list(pieces(work, model, order, left))
         error, seconds = summed(work, passed)

@@ -79,7 +79,7 @@ def gaps(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
         found["gap"].append(added)
         found["size"].append(sizes)
     return {
-        **{"rows": len(case.y), "features": case.X.shape[1], "parameters": {}},
+        **{"rows": len(case.y), "features": case.X.shape[1]},
         **{"values": [run[-1] for run in found["gap"]], "curves": found},
     }
 

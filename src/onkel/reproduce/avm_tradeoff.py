@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
 from onkel.reproduce.bands import band
-from onkel.reproduce.choosing import choose, constant_error, pass_of
+from onkel.reproduce.choosing import constant_error, pass_of
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import Cell, EstimatorSetup
 from onkel.reproduce.runner import PERCENT
@@ -52,21 +52,15 @@ def tradeoff(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]
     """Measure passes with cells and schedules of all kinds."""
     work, setup = task(name), cell.setup
     assert setup is not None
-    chosen = choose(
-        work,
-        lambda **given: setup.build(work, len(work.y), random_state=0, **given),
-        setup.grid,
-        lambda *given: pass_of(*given)[0],
-    ).parameters
     diameters = [share * 2 * setup.fixed["coverage_radius"] for share in SHARES]
     by_diameter = [
-        _in_orders(work, setup, wanted, coverage_radius=delta / 2, **chosen)
+        _in_orders(work, setup, wanted, coverage_radius=delta / 2)
         for delta in diameters
     ]
     always = by_diameter[SHARES.index(1.0)]  # whatever rho is
     surface = [
         [
-            _in_orders(work, setup, wanted, approx_beta=beta, approx_rho=rho, **chosen)
+            _in_orders(work, setup, wanted, approx_beta=beta, approx_rho=rho)
             if beta
             else always
             for rho in RHOS
@@ -74,7 +68,7 @@ def tradeoff(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]
         for beta in BETAS
     ]
     return {
-        **{"rows": len(work.y), "features": work.X.shape[1], "parameters": chosen},
+        **{"rows": len(work.y), "features": work.X.shape[1]},
         "constant": PERCENT * constant_error(work),
         "values": always[0],
         "diameters": diameters,

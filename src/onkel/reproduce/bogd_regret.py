@@ -163,7 +163,7 @@ def regret(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
         found["excess"].append([total - best.penalised for total, best in pairs])
         found["regret"].append([total - best.loss for total, best in pairs])
     return {
-        **{"rows": len(rows.y), "features": rows.X.shape[1], "parameters": {}},
+        **{"rows": len(rows.y), "features": rows.X.shape[1]},
         "values": [run[-1] for run in found["excess"]],
         "curves": found,
         "bound": [one.bound for one in points],

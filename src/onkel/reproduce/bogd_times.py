@@ -62,7 +62,7 @@ def turns(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
                 updates[system].append(model.n_updates_)
     ratios = np.array(found["BOGD++"]) / np.array(found["BOGD"])
     return {
-        **{"rows": len(work.y), "features": work.X.shape[1], "parameters": {}},
+        **{"rows": len(work.y), "features": work.X.shape[1]},
         **{"values": ratios.tolist(), "curves": found},
         "updates": {name: float(np.mean(of)) for name, of in updates.items()},
     }

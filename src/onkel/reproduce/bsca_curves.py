@@ -36,7 +36,6 @@ def facts(case: Problem, is_accuracy: bool = False) -> dict[str, Any]:
         "rows": len(case.y),
         "features": case.X.shape[1],
         "constant": PERCENT * (1 - error if is_accuracy else error),
-        "parameters": {},
     }
 
 

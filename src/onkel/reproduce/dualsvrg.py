@@ -22,6 +22,7 @@ from onkel.reproduce.dualsvrg_convergence import (
     convergence,
     convergence_rows,
     draw_convergence,
+    of_either,
 )
 from onkel.reproduce.dualsvrg_memory import (
     MEMORIES,
@@ -30,6 +31,7 @@ from onkel.reproduce.dualsvrg_memory import (
     draw_memory,
     memory,
     memory_rows,
+    of_own_or_no_memory,
 )
 from onkel.reproduce.dualsvrg_rate import draw_gaps, gap_rows, gaps, rows_of, systems
 from onkel.reproduce.dualsvrg_sweeps import draw_sweep, sweep, sweep_rows
@@ -191,7 +193,8 @@ TABLES = (
         "dualsvrg",
         "figure2",
         load=task,
-        measure=partial(convergence, named=both),
+        measure=convergence,
+        lender=partial(of_either, named=both),
         extra=curves,
         draw=draw_convergence,
         rows=convergence_rows,
@@ -203,7 +206,8 @@ TABLES = (
         "dualsvrg",
         "memory",
         load=task,
-        measure=partial(memory, named=memories),
+        measure=memory,
+        lender=partial(of_own_or_no_memory, named=memories),
         extra=memories,
         draw=draw_memory,
         rows=memory_rows,

@@ -6,10 +6,8 @@ DualSGD. Losses are those of rows before their update; each system's own, and th
 of both, which compare.
 """
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from onkel.measuring.markdown import power
 from onkel.problem import losses
 from onkel.reproduce.axes import plain_numbers, points
 from onkel.reproduce.bands import band
-from onkel.reproduce.choosing import choose, pass_of
 from onkel.reproduce.digits import short
 from onkel.reproduce.online_data import OnlineData, task
 from onkel.reproduce.protocol import Cell, EstimatorSetup
@@ -32,22 +29,6 @@ OWN, HINGE = "own loss", "hinge"
 SMOOTHING = 0.5
 COLOURS = {REDUCED: "#CC6677", CHOSEN_STEP: "#332288", PLAIN: "#117733"}
 LINES = {OF_REDUCED: "-", OF_PLAIN: "--"}
-
-
-def parameters_of(work: OnlineData, setup: EstimatorSetup) -> dict[str, Any]:
-    """Return what the paper's protocol takes for a system; searched once."""
-    return dict(_searched(work.name, json.dumps(asdict(setup), sort_keys=True)))
-
-
-@cache
-def _searched(name: str, described: str) -> dict[str, Any]:
-    work, setup = task(name), EstimatorSetup(**json.loads(described))
-    return choose(
-        work,
-        lambda **given: setup.build(work, len(work.y), random_state=0, **given),
-        setup.grid,
-        lambda *given: pass_of(*given)[0],
-    ).parameters
 
 
 def mean_losses(
@@ -70,40 +51,39 @@ def mean_losses(
     return found
 
 
-def convergence(
-    name: str,
-    cell: Cell,
-    wanted: int,
-    limit: float,
-    named: Callable[[str], Mapping[str, EstimatorSetup]],
-) -> dict[str, Any]:
-    """Learn in several orders with its own parameters or those of the other system.
+def of_either(
+    name: str, cell: Cell, named: Callable[[str], Mapping[str, EstimatorSetup]]
+) -> EstimatorSetup:
+    """Return the setup whose parameters a cell has: its own, or the other system's.
 
     Parameters
     ----------
-    name, cell, wanted, limit
-        As `Table.measure` has them.
+    name, cell
+        As `Table.lender` has them.
     named
         Returns the setups of both systems on a data set.
     """
+    assert cell.setup is not None
+    if cell.algorithm.startswith(CHOSEN_STEP):
+        return cell.setup
+    return named(name)[REDUCED if cell.algorithm.endswith(OF_REDUCED) else PLAIN]
+
+
+def convergence(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
+    """Learn in several orders, and note losses on the way."""
     work, setup = task(name), cell.setup
     assert setup is not None
-    _, _, whose = cell.algorithm.rpartition(", ")
-    source = named(name)[REDUCED if whose == OF_REDUCED else PLAIN]
-    if cell.algorithm.startswith(CHOSEN_STEP):
-        source = setup
-    chosen = parameters_of(work, source)
     found: dict[str, list[list[float]]] = {OWN: [], HINGE: []}
     values = []
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(len(work.y))
-        model = setup.build(work, len(order), random_state=seed, **chosen)
+        model = setup.build(work, len(order), random_state=seed)
         means = mean_losses(work, model, order)
         values.append(means[HINGE][-1])
         for kind, curve in means.items():
             found[kind].append(short(curve))
     return {
-        **{"rows": len(work.y), "features": work.X.shape[1], "parameters": chosen},
+        **{"rows": len(work.y), "features": work.X.shape[1]},
         **{"values": values, "curves": found},
     }
 

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure as Picture
 
 from onkel.measuring.markdown import power
 from onkel.reproduce.choosing import constant_error, pass_of
-from onkel.reproduce.dualsvrg_convergence import parameters_of
 from onkel.reproduce.online_data import task
 from onkel.reproduce.protocol import Cell, EstimatorSetup
 from onkel.reproduce.runner import PERCENT
@@ -27,33 +26,33 @@ OF_NO_MEMORY = ", parameters of m = 1"
 COLOUR = "#332288"
 
 
-def memory(
-    name: str,
-    cell: Cell,
-    wanted: int,
-    limit: float,
-    named: Callable[[str], Mapping[str, EstimatorSetup]],
-) -> dict[str, Any]:
-    """Learn in several orders with its own parameters, or those found for m = 1.
+def of_own_or_no_memory(
+    name: str, cell: Cell, named: Callable[[str], Mapping[str, EstimatorSetup]]
+) -> EstimatorSetup:
+    """Return the setup whose parameters a cell has: its own, or that of m = 1.
 
     Parameters
     ----------
-    name, cell, wanted, limit
-        As `Table.measure` has them.
+    name, cell
+        As `Table.lender` has them.
     named
         Returns the setups on a data set.
     """
+    is_lent = cell.algorithm.endswith(OF_NO_MEMORY)
+    return named(name)[NO_MEMORY if is_lent else cell.algorithm]
+
+
+def memory(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
+    """Learn in several orders."""
     work, setup = task(name), cell.setup
     assert setup is not None
-    is_lent = cell.algorithm.endswith(OF_NO_MEMORY)
-    chosen = parameters_of(work, named(name)[NO_MEMORY] if is_lent else setup)
     runs = []
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(len(work.y))
-        model = setup.build(work, len(order), random_state=seed, **chosen)
+        model = setup.build(work, len(order), random_state=seed)
         runs.append(pass_of(work, model, order))
     return {
-        **{"rows": len(work.y), "features": work.X.shape[1], "parameters": chosen},
+        **{"rows": len(work.y), "features": work.X.shape[1]},
         "constant": PERCENT * constant_error(work),
         "values": [PERCENT * error for error, _ in runs],
         "seconds": [seconds for _, seconds in runs],

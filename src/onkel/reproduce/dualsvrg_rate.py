@@ -151,7 +151,7 @@ def gaps(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
             runs.append(left)
         found.append(runs)
     return {
-        **{"rows": len(rows.y), "features": rows.X.shape[1], "parameters": {}},
+        **{"rows": len(rows.y), "features": rows.X.shape[1]},
         "values": [float(np.mean(runs[-1][-3:])) for runs in found],
         "start": float(np.mean(starts)),
         "gaps": found,

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure as Picture
 from onkel.reproduce.axes import plain_numbers
 from onkel.reproduce.bands import band
 from onkel.reproduce.choosing import constant_error, pass_of
-from onkel.reproduce.dualsvrg_convergence import parameters_of
 from onkel.reproduce.online_data import task
 from onkel.reproduce.protocol import Cell
 from onkel.reproduce.runner import PERCENT
@@ -38,14 +37,13 @@ def sweep(
     """
     work, setup = task(name), cell.setup
     assert setup is not None
-    chosen = parameters_of(work, setup)
     keys = ("mistakes", "seconds", "size")
     found: dict[str, list[list[float]]] = {key: [] for key in keys}
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(len(work.y))
         runs: dict[str, list[float]] = {key: [] for key in keys}
         for value in VALUES[setting]:
-            given = {**chosen, setting: value, "random_state": seed}
+            given = {setting: value, "random_state": seed}
             model = setup.build(work, len(order), **given)
             error, seconds = pass_of(work, model, order)
             numbers = (PERCENT * error, seconds, float(model.model_size_))
@@ -54,7 +52,7 @@ def sweep(
         for key in keys:
             found[key].append(runs[key])
     return {
-        **{"rows": len(work.y), "features": work.X.shape[1], "parameters": chosen},
+        **{"rows": len(work.y), "features": work.X.shape[1]},
         "constant": PERCENT * constant_error(work),
         **{"values": [run[-1] for run in found["mistakes"]], "curves": found},
         "setting": setting,

@@ -86,7 +86,7 @@ def objectives(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, An
         found.append(curve)
         sizes.append(int(model.model_size_))
     return {
-        **{"rows": ROWS, "features": work.X.shape[1], "parameters": {}},
+        **{"rows": ROWS, "features": work.X.shape[1]},
         **{"values": [run[-1] for run in found], "sizes": sizes},
         "curves": {"objective": found},
     }

@@ -6,7 +6,9 @@ that the protocol takes for exact projection, the reference: what that favours, 
 anything, is not what the paper speaks for.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -15,15 +17,13 @@ from matplotlib.figure import Figure as Picture
 
 from onkel.measuring.markdown import power
 from onkel.reproduce.batch_data import only_first
-from onkel.reproduce.choosing import choose, constant_error, error_of, folds, pass_of
+from onkel.reproduce.choosing import constant_error, error_of, pass_of
 from onkel.reproduce.online_data import OnlineData, whole
 from onkel.reproduce.protocol import Cell, EstimatorSetup
 from onkel.reproduce.runner import FEW, PERCENT
 from onkel.reproduce.summary import measured
 
-Setups = Callable[[str], Mapping[str, EstimatorSetup]]
-
-ROWS, TESTED, SEARCHED, FOLDS = 15_000, 10_000, 2000, 5
+ROWS, TESTED, SEARCHED = 15_000, 10_000, 2000
 EXACT = "exact projection"
 STRATEGIES = {
     "removal": "removal",
@@ -40,38 +40,43 @@ def some_rows(name: str) -> OnlineData:
     return only_first(whole(name), ROWS, TESTED)
 
 
-def _chosen(work: OnlineData, setup: EstimatorSetup) -> dict[str, Any]:
-    splits = folds(work, setup.search_rows, FOLDS)
-    return choose(
-        work,
-        lambda **given: setup.build(work, len(splits[0].learnt), **given),
-        setup.grid,
-        lambda *given: pass_of(*given)[0],
-        splits,
-    ).parameters
+def of_exact(
+    name: str, cell: Cell, named: Callable[[str], Mapping[str, EstimatorSetup]]
+) -> EstimatorSetup:
+    """Return the setup whose parameters a cell has: that of exact projection.
+
+    Parameters
+    ----------
+    name, cell
+        As `Table.lender` has them.
+    named
+        Returns the setups on a data set.
+    """
+    system, _, _ = cell.algorithm.rpartition(", ")
+    return named(name)[f"{system}, {EXACT}"]
 
 
 @cache
-def _turns(
-    name: str, system: str, wanted: int, named: Setups
-) -> dict[str, dict[str, Any]]:
-    """Make passes with each maintenance in turns; see `turns`."""
-    work, setups = some_rows(name), named(name)
-    kinds = {kind: setups[f"{system}, {kind}"] for kind in STRATEGIES}
-    chosen = _chosen(work, kinds[EXACT])
+def _turns(name: str, described: str, wanted: int) -> dict[str, dict[str, Any]]:
+    """Make passes with each maintenance in turns, of a setup as JSON."""
+    work, common = some_rows(name), EstimatorSetup(**json.loads(described))
+    kinds = {
+        kind: common.settled({"maintenance": strategy})
+        for kind, strategy in STRATEGIES.items()
+    }
     keys = "values", "sizes", "seconds", "maintained"
     found: dict[str, dict[str, Any]] = {
-        kind: {"parameters": chosen, **{key: [] for key in keys}} for kind in kinds
+        kind: {key: [] for key in keys} for kind in kinds
     }
     X, y = work.X[work.n_train :], work.y[work.n_train :]
     few = np.random.default_rng(0).permutation(work.n_train)[:FEW]
     for setup in kinds.values():  # so that compiling is not in the time
-        model = setup.build(work, FEW, random_state=0, **chosen)
+        model = setup.build(work, FEW, random_state=0)
         pass_of(work, model, few)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(work.n_train)
         for kind, setup in kinds.items():
-            model = setup.build(work, len(order), random_state=seed, **chosen)
+            model = setup.build(work, len(order), random_state=seed)
             _, seconds = pass_of(work, model, order)
             right = 1.0 - error_of(work, model.predict(X), y)
             numbers = PERCENT * right, model.model_size_, seconds, model.n_maintenance_
@@ -80,25 +85,18 @@ def _turns(
     return found
 
 
-def turns(
-    name: str, cell: Cell, wanted: int, limit: float, named: Setups
-) -> dict[str, Any]:
-    """Return accuracy, size and time with one maintenance, which took turns.
-
-    Parameters
-    ----------
-    name, cell, wanted, limit
-        As `Table.measure` has them.
-    named
-        Returns the setups on a data set.
-    """
-    work = some_rows(name)
-    system, _, kind = cell.algorithm.rpartition(", ")
+def turns(name: str, cell: Cell, wanted: int, limit: float) -> dict[str, Any]:
+    """Return accuracy, size and time with one maintenance, which took turns."""
+    work, setup = some_rows(name), cell.setup
+    assert setup is not None
+    _, _, kind = cell.algorithm.rpartition(", ")
+    # The same for all kinds, so that they share the turns.
+    described = json.dumps(asdict(setup.settled({"maintenance": ""})), sort_keys=True)
     tested = work._replace(y=work.y[work.n_train :])
     return {
         **{"rows": work.n_train, "features": work.X.shape[1]},
         "constant": PERCENT * (1.0 - constant_error(tested)),
-        **_turns(name, system, wanted, named)[kind],
+        **_turns(name, described, wanted)[kind],
     }
 
 

@@ -79,7 +79,7 @@ def suboptimality(name: str, cell: Cell, wanted: int, limit: float) -> dict[str,
                 sizes.append(int(model.model_size_))
     values = [run[-1] for run in found["suffix average"]]
     return {
-        **{"rows": len(case.y), "features": case.X.shape[1], "parameters": {}},
+        **{"rows": len(case.y), "features": case.X.shape[1]},
         **{"values": values, "sizes": sizes, "curves": found},
     }
 

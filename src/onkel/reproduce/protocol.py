@@ -6,7 +6,7 @@ the page read them.
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -65,11 +65,13 @@ class EstimatorSetup:
                 given[name] = max(2, round(given[name]))
         return getattr(onkel, self.kind)(**given)
 
+    def settled(self, chosen: Mapping[str, Any]) -> "EstimatorSetup":
+        """Return the setup with what was chosen, and nothing left to search."""
+        return replace(self, fixed={**self.fixed, **chosen}, grid={})
 
-# Of rows, a setup, its parameters, orders wanted and a limit in seconds.
-Passes = Callable[
-    [OnlineData, EstimatorSetup, dict[str, Any], int, float], dict[str, Any]
-]
+
+# Of rows, a settled setup, orders wanted and a limit in seconds.
+Passes = Callable[[OnlineData, EstimatorSetup, int, float], dict[str, Any]]
 
 
 class SearchProtocol(NamedTuple):
@@ -140,11 +142,14 @@ class Table:
         Name of a published number's algorithm, with its loss and so on if need be.
     measure
         Runs a cell, of one of our data sets, in so many orders and seconds, in its own
-        way; None for passes over a stream.
+        way; None for passes over a stream. The cell's setup is settled.
     passes
-        Learns rows with a setup and the parameters chosen for it, in so many orders and
-        seconds, and notes more than errors; None for what tables show. What is chosen
-        is what a table of the same protocol has chosen, if that was run.
+        Learns rows with a settled setup, in so many orders and seconds, and notes more
+        than errors; None for what tables show.
+    lender
+        Returns the setup whose parameters a cell takes, on one of our data sets; None
+        if each has its own. Where a cell is measured in its own way, they are those
+        that a table of the same protocol has chosen, if that was run.
     dtype
         Precision of the rows.
     lengths
@@ -180,6 +185,7 @@ class Table:
     label: Callable[[PublishedNumber], str] = lambda number: number.algorithm
     measure: Callable[[str, Cell, int, float], dict[str, Any]] | None = None
     passes: Passes | None = None
+    lender: Callable[[str, Cell], EstimatorSetup] | None = None
     dtype: str = "float64"
     lengths: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
@@ -194,6 +200,13 @@ class Table:
     def loader(self, name: str) -> Callable[[str], Any]:
         """Return who loads one of our data sets."""
         return self.loaders.get(name, self.load)
+
+    def searched(self, cell: Cell) -> EstimatorSetup:
+        """Return the setup for which a cell's parameters are searched."""
+        if self.lender is not None:
+            return self.lender(self.data[cell.data], cell)
+        assert cell.setup is not None
+        return cell.setup
 
     def cells(self) -> list[Cell]:
         """Return all cells, by data set, in the paper's order."""

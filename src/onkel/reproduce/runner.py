@@ -133,10 +133,12 @@ class Choice(NamedTuple):
     constant: float  # error of the best constant in the same search
 
 
-def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
-    """Choose the parameters of a setup by the table's protocol."""
+def search(table: Table, cell: Cell) -> Choice:
+    """Choose the parameters of a cell by the table's protocol."""
+    setup = table.searched(cell)
     if not setup.grid:
         return Choice({}, float("nan"), float("nan"))
+    work = _rows_of(table, cell)
     splits = SPLITS[table.search.kind](work, setup.search_rows, table.search.splits)
     progressive_error = (
         linear_error if setup.kind == LINEAR else lambda *given: pass_of(*given)[0]
@@ -147,6 +149,11 @@ def search(work: OnlineData, setup: EstimatorSetup, table: Table) -> Choice:
 
     found = choose(work, make, setup.grid, progressive_error, splits)
     return Choice(found.parameters, found.error, constant_on(work, splits))
+
+
+def _rows_of(table: Table, cell: Cell) -> OnlineData:
+    name = table.data[cell.data]
+    return _loaded(table.loader(name), name, table.dtype)
 
 
 @lru_cache(maxsize=2)
@@ -200,9 +207,6 @@ def run(
         JSON: values of the metric, one for each order, sizes, seconds, the parameters
         chosen and so on; or why it was not run.
     """
-    setup = cell.setup
-    assert setup is not None
-    name = table.data[cell.data]
     outcome: Outcome = {
         "fingerprint": fingerprint(table, cell),
         "engine": engine(),
@@ -210,19 +214,17 @@ def run(
         "metric": table.metric,
         "wanted": wanted,
     }
-    if table.measure is not None:
-        return {**outcome, **table.measure(name, cell, wanted, limit)}
-    work = _loaded(table.loader(name), name, table.dtype)
-    outcome |= {
-        "rows": work.n_train if table.held_out else len(work.y),
-        "features": work.X.shape[1],
-        "constant": constant_of(table, work),
-    }
+    if table.measure is None:
+        work = _rows_of(table, cell)
+        outcome |= {
+            "rows": work.n_train if table.held_out else len(work.y),
+            "features": work.X.shape[1],
+            "constant": constant_of(table, work),
+        }
     with _patient():
-        outcome |= _searched(work, setup, table) if choice is None else choice
-        given = work, setup, outcome["parameters"], wanted, limit
+        outcome |= _searched(table, cell) if choice is None else choice
         try:
-            return outcome | _learnt(table, *given)
+            return outcome | _learnt(table, cell, outcome, wanted, limit)
         except TooLongError as reason:
             return outcome | {"why_not": str(reason), "needs": reason.seconds}
         except TimeoutError as reason:
@@ -233,10 +235,10 @@ def run(
             return outcome | {"why_not": "diverged: its numbers overflowed"}
 
 
-def _searched(work: OnlineData, setup: EstimatorSetup, table: Table) -> Outcome:
+def _searched(table: Table, cell: Cell) -> Outcome:
     """Return what a search chooses, and how long it takes."""
     start = time.process_time()
-    chosen = search(work, setup, table)
+    chosen = search(table, cell)
     return {
         "search_seconds": round(time.process_time() - start, 2),
         "parameters": chosen.parameters,
@@ -262,14 +264,8 @@ def again(table: Table, cell: Cell, outcome: Outcome, orders: int) -> list[float
     values
         Of the metric, to be compared with the first of the outcome's.
     """
-    setup, name = cell.setup, table.data[cell.data]
-    assert setup is not None
-    if table.measure is not None:
-        return list(table.measure(name, cell, orders, np.inf)["values"])
-    work = _loaded(table.loader(name), name, table.dtype)
     with _patient():
-        found = _learnt(table, work, setup, outcome["parameters"], orders, np.inf)
-    return list(found["values"])
+        return list(_learnt(table, cell, outcome, orders, np.inf)["values"])
 
 
 @contextmanager
@@ -282,14 +278,20 @@ def _patient() -> Iterator[None]:
         yield
 
 
-def _learnt(table: Table, *given: Any) -> dict[str, Any]:
+def _learnt(
+    table: Table, cell: Cell, choice: Outcome, wanted: int, limit: float
+) -> dict[str, Any]:
     """Learn in one order after the other, in the table's own way if it has one."""
+    assert cell.setup is not None
+    setup = cell.setup.settled(choice["parameters"])
+    if table.measure is not None:
+        settled = cell._replace(setup=setup)
+        return table.measure(table.data[cell.data], settled, wanted, limit)
+    given = _rows_of(table, cell), setup, wanted, limit
     return _passes(table, *given) if table.passes is None else table.passes(*given)
 
 
-def warm_up(
-    work: OnlineData, setup: EstimatorSetup, parameters: dict[str, Any], rows: int
-) -> None:
+def warm_up(work: OnlineData, setup: EstimatorSetup, rows: int) -> None:
     """Learn a few of the first rows, so that compiling is in no pass.
 
     With a small budget, so that NOGD comes to its second phase.
@@ -297,8 +299,8 @@ def warm_up(
     few = np.random.default_rng(0).permutation(rows)[:FEW]
     budget = setup.fixed.get("budget")
     if budget and "budget" not in setup.units:
-        parameters = {**parameters, "budget": min(SMALL, budget)}
-    model = setup.build(work, rows, random_state=0, **parameters)
+        setup = setup.settled({"budget": min(SMALL, budget)})
+    model = setup.build(work, rows, random_state=0)
     if hasattr(model, "partial_fit"):
         stream(work, model, few, limit=np.inf)
 
@@ -319,7 +321,6 @@ def _passes(
     table: Table,
     work: OnlineData,
     setup: EstimatorSetup,
-    parameters: dict[str, Any],
     wanted: int,
     limit: float,
 ) -> dict[str, list[float]]:
@@ -331,7 +332,7 @@ def _passes(
     if setup.kind == LINEAR:
         for seed in range(min(wanted, LINEAR_PERMUTATIONS)):
             order = np.random.default_rng(seed).permutation(rows)
-            model = setup.build(work, rows, random_state=seed, **parameters)
+            model = setup.build(work, rows, random_state=seed)
             if table.held_out:
                 model.fit(work.X[order], work.y[order])
                 error = _test_error(work, model)
@@ -339,10 +340,10 @@ def _passes(
                 error = linear_error(work, model, order)
             found["values"].append(_metric(table, error))
         return found
-    warm_up(work, setup, parameters, rows)
+    warm_up(work, setup, rows)
     for seed in range(wanted):
         order = np.random.default_rng(seed).permutation(rows)
-        model = setup.build(work, rows, random_state=seed, **parameters)
+        model = setup.build(work, rows, random_state=seed)
         if not has_time(found["seconds"], limit):
             break
         left = limit if seed == 0 else np.inf

@@ -62,41 +62,52 @@ def fingerprint(table: Table, cell: Cell) -> str:
         [table.search.kind, table.search.splits],
         asdict(cell.setup),
     ]
-    measure = table.measure or table.passes
-    if measure is not None:
-        described += [measured_by(measure), cell.algorithm]
+    if own_way(table) is not None:
+        described += [measured_by(table), cell.algorithm]
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def choice_of(table: Table, cell: Cell, known: Mapping[str, Outcome]) -> Outcome | None:
-    """Return what was chosen for a cell whose passes are measured in their own way.
+    """Return what was chosen for a cell when it was run before, or elsewhere.
 
     Parameters
     ----------
     table, cell
-        Of a figure with `passes`.
+        Of a table or figure.
     known
-        Outcomes by fingerprint. The one that counts is that of the same setup, data and
-        search in a table.
+        Outcomes by fingerprint: the cell's own, if it was run in fewer orders or had no
+        time, and where cells are measured in their own way that of the same setup, or
+        of who lends its parameters, by the same search in a table.
 
     Returns
     -------
     choice
         Parameters, and errors in the search; None if nobody has searched.
     """
-    if table.passes is None:
-        return None
-    found = known.get(fingerprint(replace(table, passes=None), cell), {})
-    return {key: found[key] for key in CHOICE} if set(CHOICE) <= set(found) else None
+    marks = [fingerprint(table, cell)]
+    if own_way(table) is not None:
+        plain = replace(table, measure=None, passes=None)
+        marks.append(fingerprint(plain, cell._replace(setup=table.searched(cell))))
+    for mark in marks:
+        found = known.get(mark, {})
+        if set(CHOICE) <= set(found):
+            return {key: found[key] for key in CHOICE}
+    return None
 
 
-def measured_by(measure: Any) -> list[str]:
-    """Return the name of a function that measures, and what it is told by name."""
-    told = getattr(measure, "keywords", {})
-    function = getattr(measure, "func", measure)
-    named = [getattr(value, "__qualname__", value) for value in told.values()]
-    return [function.__qualname__, *map(str, named)]
+def own_way(table: Table) -> Any:
+    """Return the function that measures cells in their own way, None for the runner."""
+    measure = table.measure or table.passes
+    return getattr(measure, "func", measure)
+
+
+def measured_by(table: Table) -> list[str]:
+    """Return the name of who measures, and what it and a lender are told by name."""
+    given = (table.measure, table.passes, table.lender)
+    told = [value for one in given for value in getattr(one, "keywords", {}).values()]
+    named = [getattr(value, "__qualname__", value) for value in told]
+    return [own_way(table).__qualname__, *map(str, named)]
 
 
 @cache
@@ -114,7 +125,7 @@ def code_of(table: Table, cell: Cell) -> str:
     And of those of this package that they import, but for what only describes. A cell
     without a measure of its own is measured by the runner.
     """
-    measure = getattr(table.measure, "func", table.measure)
+    measure = own_way(table)
     module = "runner" if measure is None else _in_package(measure)
     load = table.loader(table.data[cell.data])
     return _digest(frozenset({module, _in_package(load)} - {""}))
