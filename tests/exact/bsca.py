@@ -50,7 +50,7 @@ z has the older birth and is no row's own slot. If k(c_m, c_n) > 1 - 1e-8 then W
 and a_m is added to a_n, whose center stays. No partner: a_m is projected on the nearest
 center, a_n += a_m k_mn / k_nn.
 
-merge_size=M >= 2 takes the M - 1 partners of the smallest WD, if there are that many.
+n_merged=M >= 2 takes the M - 1 partners of the smallest WD, if there are that many.
 m merges with the best of them, what came of it with the next best, and so on. It takes
 the part of m each time; one whose product with it is not > 0 by then is left out.
 
@@ -160,7 +160,7 @@ def run(
     maintenance: str = "merge",
     n_neighbors: int = 4,
     jitter: float = 1e-8,
-    merge_size: int = 2,
+    n_merged: int = 2,
     selection: str | None = None,
     rng: np.random.Generator | None = None,
     epochs: int | None = None,
@@ -180,7 +180,7 @@ def run(
         "removal": lambda: remove(model),
         "projection_knn": lambda: project_on_nearest(model, n_neighbors, jitter),
         "projection": lambda: project(model, jitter),
-        "merge": lambda: merge(model, gamma, merge_size),
+        "merge": lambda: merge(model, gamma, n_merged),
     }
     dual = np.zeros((model.outputs, n))
     scores: list[np.ndarray] = []
@@ -405,7 +405,7 @@ def project(model: Slots, jitter: float) -> None:
 # merging
 
 
-def merge(model: Slots, gamma: float, merge_size: int = 2) -> None:
+def merge(model: Slots, gamma: float, n_merged: int = 2) -> None:
     """Merge the smallest center with its best partners."""
     m = int(np.argmin(model.squares()))
     others = [n for n in range(len(model)) if n != m]
@@ -417,7 +417,7 @@ def merge(model: Slots, gamma: float, merge_size: int = 2) -> None:
     # Births survive whatever slots do.
     births = list(range(len(model)))
     birth = m
-    for _, partner in costs[: merge_size - 1]:
+    for _, partner in costs[: n_merged - 1]:
         z, n = births.index(birth), births.index(partner)
         found = merger(model, z, n, gamma)
         if found:

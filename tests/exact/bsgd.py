@@ -47,7 +47,7 @@ def run(
     n_neighbors: int = 4,
     victim: str = "residual",
     jitter: float = 1e-8,
-    merge_size: int = 2,
+    n_merged: int = 2,
     average: Average | None = None,
 ) -> Result:
     """Learn the rows in order."""
@@ -81,7 +81,7 @@ def run(
                     n_neighbors=n_neighbors,
                     victim=victim,
                     jitter=jitter,
-                    merge_size=merge_size,
+                    n_merged=n_merged,
                 )
             if ball:
                 shrunk_by_ball *= project(model, radius(loss, alpha, ymax, ball))

@@ -37,7 +37,7 @@ merge           rbf only. m = argmin |A_m|^2 and a partner n with <A_m, A_n> > 0
                 kap > 1 - 1e-8: A_m + A_n stands at c_n unmoved, and WD counts as 0.
                 No partner: A_n += A_m k_mn / k_nn at the nearest n. m alone: it leaves.
 
-                merge_size=M: up to M - 1 partners n_1, n_2, ..., those of the least
+                n_merged=M: up to M - 1 partners n_1, n_2, ..., those of the least
                 WD(m, n), in order of rising WD. They are merged one after another,
 
                     z_0 = m,  z_i = the best merger of the pair z_{i-1}, n_i,
@@ -108,13 +108,13 @@ def maintain(
     n_neighbors: int,
     victim: str,
     jitter: float,
-    merge_size: int = 2,
+    n_merged: int = 2,
 ) -> None:
-    """Take one center out, or up to merge_size - 1 by merging."""
+    """Take one center out, or up to n_merged - 1 by merging."""
     if maintenance == "removal":
         remove(model, raws, smallest(model, raws))
     elif maintenance == "merge":
-        merge(model, raws, merge_size)
+        merge(model, raws, n_merged)
     elif maintenance == "projection":
         project_on_all(model, raws, victim, jitter)
     elif maintenance == "projection_knn":
@@ -229,7 +229,7 @@ def shares(
 # merging
 
 
-def merge(model: Expansion, raws: list[np.ndarray], merge_size: int = 2) -> None:
+def merge(model: Expansion, raws: list[np.ndarray], n_merged: int = 2) -> None:
     """Merge the smallest center with its best partners."""
     m = int(np.argmin([float(np.sum(raw**2)) for raw in raws]))
     if len(model) == 1:
@@ -246,7 +246,7 @@ def merge(model: Expansion, raws: list[np.ndarray], merge_size: int = 2) -> None
         bequeath(model, raws, m, d)
         return
     # the older first of equal ones: sorted() is stable
-    partners = sorted(degradations, key=degradations.__getitem__)[: merge_size - 1]
+    partners = sorted(degradations, key=degradations.__getitem__)[: n_merged - 1]
     z = m
     while partners:
         n = partners.pop(0)

@@ -60,7 +60,7 @@ def permanent() -> Iterator[Any]:
 def deleting() -> Iterator[Any]:
     for kept in (REMOVAL, *KEPT[:4]):
         given = {**PEGASOS, **BUDGETED, **kept, "loss": "log_loss"}
-        name = kept["maintenance"] + str(kept.get("merge_size", ""))
+        name = kept["maintenance"] + str(kept.get("n_merged", ""))
         for task in ("binary", "multiclass"):
             system = System("BSGD", bsgd.run, given)
             yield pytest.param(system, task, id=f"BSGD-{name}-{task}")

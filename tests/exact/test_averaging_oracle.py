@@ -448,7 +448,7 @@ def test_merged_mass_of_several_is_that_of_one_pair_after_another():
     ((mass_of_pair,),) = maintained(model, raws, "merge")
     z, a = float(model.centers[0][0]), float(raws[0][0])
     model, raws = placed(coef, centers, mass)
-    ((got,),) = maintained(model, raws, "merge", merge_size=3)
+    ((got,),) = maintained(model, raws, "merge", n_merged=3)
     last = float(model.centers[0][0])
     u, v = math.exp(-((last - z) ** 2)), math.exp(-((1.0 - last) ** 2))
     assert float(model.coef[0][0]) == pytest.approx(a * u + 2.0 * v)
@@ -456,7 +456,7 @@ def test_merged_mass_of_several_is_that_of_one_pair_after_another():
     # exact: all three retire, and no point on the way does
     model, raws = placed(coef, centers, mass)
     model.retired = []
-    assert maintained(model, raws, "merge", merge_size=3) == [[0.0]]
+    assert maintained(model, raws, "merge", n_merged=3) == [[0.0]]
     assert sorted(retired(model)) == [(0.0, [-4.0]), (0.5, [7.0]), (1.0, [5.0])]
 
 

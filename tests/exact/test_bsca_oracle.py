@@ -489,10 +489,10 @@ def test_duplicates_add_up_and_stay_where_they_are():
     assert model.owners == [-1, 2]
 
 
-@pytest.mark.parametrize("merge_size", [2, 3, 4, 20])
+@pytest.mark.parametrize("n_merged", [2, 3, 4, 20])
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("seed", range(8))
-def test_several_are_merged_one_after_another(seed, outputs, merge_size):
+def test_several_are_merged_one_after_another(seed, outputs, n_merged):
     """The next partner is made the only other center of a model of two."""
     rng = np.random.default_rng(seed)
     C, A, gamma = rng.normal(size=(9, 2)), rng.normal(size=(9, outputs)), 0.4
@@ -504,7 +504,7 @@ def test_several_are_merged_one_after_another(seed, outputs, merge_size):
             bsca.merge(two, gamma)
             costs[n] = off_by(C[[m, n]], A[[m, n]], two.centers, two.coef, gamma)
     z, a_z, births, root = C[m], A[m], [m], 0.0
-    for n in sorted(costs, key=costs.get)[: merge_size - 1]:
+    for n in sorted(costs, key=costs.get)[: n_merged - 1]:
         if a_z @ A[n] > 0:
             ends, rows = np.array([z, C[n]]), np.array([a_z, A[n]])
             p, q, r = (float(rows[i] @ rows[j]) for i, j in ((0, 0), (0, 1), (1, 1)))
@@ -515,11 +515,11 @@ def test_several_are_merged_one_after_another(seed, outputs, merge_size):
             root += math.sqrt(max(0.0, off_by(ends, rows, [z], [a_z], gamma)))
             births.append(n)
     model = slots(C, A, gamma)
-    bsca.merge(model, gamma, merge_size)
+    bsca.merge(model, gamma, n_merged)
     if not costs:
         assert len(model) == 8
         return
-    assert len(model) == 10 - len(births) >= 10 - merge_size
+    assert len(model) == 10 - len(births) >= 10 - n_merged
     assert set(model.owners) == set(range(9)) - set(births) | {-1}
     slot = model.owners.index(-1)
     others = [i for i in range(9) if i not in births]
@@ -529,7 +529,7 @@ def test_several_are_merged_one_after_another(seed, outputs, merge_size):
     off = off_by(C, A, np.array(model.centers), np.array(model.coef), gamma)
     assert math.sqrt(max(0.0, off)) <= root + 1e-7
     if outputs == 1:
-        assert len(births) == 1 + min(merge_size - 1, len(costs))
+        assert len(births) == 1 + min(n_merged - 1, len(costs))
 
 
 def test_several_duplicates_add_up_at_the_last():
@@ -559,13 +559,13 @@ def test_merging_several_counts_once_and_a_pair_is_the_default(n_classes, loss):
     X, y = data(60, n_classes)
     orders = permutations(60, 3)
     options = dict(n_classes=n_classes, loss=loss, budget=9)
-    r = bsca.run(X, y, orders, merge_size=4, **options)
+    r = bsca.run(X, y, orders, n_merged=4, **options)
     steps = np.diff(r.sizes, prepend=0)
     assert steps.min() == -2 and steps.max() == 1
     assert np.max(r.sizes) == 9
     # a step of the size below 1 is one maintenance, or none on a visit of its own slot
     assert np.sum(steps < 0) <= r.n_maintenance <= np.sum(steps < 1)
-    pair = bsca.run(X, y, orders, merge_size=2, **options)
+    pair = bsca.run(X, y, orders, n_merged=2, **options)
     default = bsca.run(X, y, orders, **options)
     np.testing.assert_array_equal(pair.scores, default.scores)
     np.testing.assert_array_equal(pair.coef, default.coef)

@@ -97,9 +97,9 @@ def test_merging_several_equals_the_oracle(task: str) -> None:
     X, y = data(task, rows=ROWS)
     loss = "squared_error" if task == "regression" else "hinge"
     orders = orders_of("permutation", 3)
-    wanted = oracle(X, y, task, loss, "merge", orders=orders, merge_size=4)
+    wanted = oracle(X, y, task, loss, "merge", orders=orders, n_merged=4)
     assert wanted.sizes[-ROWS:].min() < BUDGET - 1
-    model = estimator(task, loss, "merge", max_iter=3, merge_size=4)
+    model = estimator(task, loss, "merge", max_iter=3, n_merged=4)
     equal(model.fit(X, y), wanted, X)
 
 

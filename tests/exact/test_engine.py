@@ -81,7 +81,7 @@ REMOVAL = {"maintenance": "removal"}
 # are alike, with the others old centres are often the least.
 KEPT = [
     {"maintenance": "merge"},
-    {"maintenance": "merge", "merge_size": 4},
+    {"maintenance": "merge", "n_merged": 4},
     {"maintenance": "projection_knn", "n_neighbors": 3},
     {"maintenance": "projection"},
     {"maintenance": "projection", "victim": "coefficient"},
@@ -177,7 +177,7 @@ def keeping_systems() -> Iterator[Any]:
     """Systems that keep what leaves, as far as they can."""
     for kept, (loss, tasks) in itertools.product(KEPT, LOSSES):
         name = kept["maintenance"] + kept.get("victim", "")
-        name += str(kept.get("merge_size", ""))
+        name += str(kept.get("n_merged", ""))
         if loss not in FEW:
             continue
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": loss, "ball": False}
@@ -441,7 +441,7 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     }
     for own in (
         *("sampling", "max_coef", "margin", "aggressive", "projection_threshold"),
-        *("maintenance", "maintenance_rate", "n_neighbors", "victim", "merge_size"),
+        *("maintenance", "maintenance_rate", "n_neighbors", "victim", "n_merged"),
     ):
         parent.pop(own, None)
     if system.name == "BPA":

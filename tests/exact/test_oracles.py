@@ -857,7 +857,7 @@ def test_merge_without_a_partner_projects_on_the_nearest():
     assert len(model) == len(raws) == 0
 
 
-def chain(model, raws, merge_size):
+def chain(model, raws, n_merged):
     """Who merges with m, the points and raws then, the oldest first, and root WDs."""
     alive = {i: (model.centers[i], raw) for i, raw in enumerate(raws)}
     z = min(alive, key=lambda i: float(np.sum(raws[i] ** 2)))
@@ -869,7 +869,7 @@ def chain(model, raws, merge_size):
         return wd, (h * c_z + (1 - h) * c_n, merged_row(a_z, a_n, x, h))
 
     others = [n for n in alive if n != z and raws[z] @ raws[n] > 0]
-    partners = sorted(others, key=lambda n: pair(z, n)[0])[: merge_size - 1]
+    partners = sorted(others, key=lambda n: pair(z, n)[0])[: n_merged - 1]
     merged, roots = [], []
     for n in partners:
         if alive[z][1] @ alive[n][1] <= 0:
@@ -884,9 +884,9 @@ def chain(model, raws, merge_size):
     return merged, [c for c, _ in left], [a for _, a in left], roots
 
 
-@pytest.mark.parametrize("merge_size", (2, 3, 4, 20))
+@pytest.mark.parametrize("n_merged", (2, 3, 4, 20))
 @pytest.mark.parametrize("n_classes", (2, 4))
-def test_merging_several_is_one_pair_after_another(n_classes, merge_size):
+def test_merging_several_is_one_pair_after_another(n_classes, n_merged):
     most = passed_over = 0
     for seed in range(40):
         model, raws = crowd(n_classes, 9, seed)
@@ -894,10 +894,10 @@ def test_merging_several_is_one_pair_after_another(n_classes, merge_size):
         partners = sum(raws[m] @ raw > 0 for raw in raws) - 1
         if not partners:
             continue
-        merged, centers, rows, roots = chain(model, raws, merge_size)
-        assert 1 <= len(merged) <= min(partners, merge_size - 1)
+        merged, centers, rows, roots = chain(model, raws, n_merged)
+        assert 1 <= len(merged) <= min(partners, n_merged - 1)
         loss, _, after = run_maintenance(
-            model, raws, "merge", leaving=len(merged), merge_size=merge_size
+            model, raws, "merge", leaving=len(merged), n_merged=n_merged
         )
         np.testing.assert_array_equal(after[0], centers)
         np.testing.assert_array_equal(raws, rows)
@@ -906,10 +906,10 @@ def test_merging_several_is_one_pair_after_another(n_classes, merge_size):
         if len(roots) == 1:
             assert math.sqrt(loss) == pytest.approx(0.3 * roots[0], abs=1e-7)
         most = max(most, len(merged))
-        passed_over += len(merged) < min(partners, merge_size - 1)
-    assert most >= min(merge_size - 1, 4)
+        passed_over += len(merged) < min(partners, n_merged - 1)
+    assert most >= min(n_merged - 1, 4)
     # one sign stays one sign; several classes may part
-    assert (passed_over > 0) == (n_classes == 4 and merge_size > 2)
+    assert (passed_over > 0) == (n_classes == 4 and n_merged > 2)
 
 
 def test_a_pair_is_what_is_merged_by_default():
@@ -918,17 +918,17 @@ def test_a_pair_is_what_is_merged_by_default():
         loss = "squared_error" if n_classes is None else "log_loss"
         options = {"n_classes": n_classes, "loss": loss, "maintenance": "merge"}
         default = bsgd.run(X, y, budget=8, **options)
-        assert_same(bsgd.run(X, y, budget=8, merge_size=2, **options), default, 0)
+        assert_same(bsgd.run(X, y, budget=8, n_merged=2, **options), default, 0)
         assert default.n_maintenance == default.n_updates - 8
 
 
 def test_several_duplicates_add_up_the_older_first():
     model, raws = placed([3.0, 2.0, 1.0, 4.0, 5.0], [0.0] * 5)
-    run_maintenance(model, raws, "merge", leaving=3, merge_size=4)
+    run_maintenance(model, raws, "merge", leaving=3, n_merged=4)
     assert np.ravel(raws).tolist() == [10.0, 5.0]
     # the last one merged with stays where it is, in the oldest one's place
     model, raws = placed([2.0, 0.5, 3.0], [3e-6, 1e-6, 4e-6])
-    run_maintenance(model, raws, "merge", leaving=2, merge_size=3)
+    run_maintenance(model, raws, "merge", leaving=2, n_merged=3)
     assert np.ravel(raws).tolist() == [5.5]
     assert np.ravel(model.centers).tolist() == [4e-6]
 
@@ -936,12 +936,12 @@ def test_several_duplicates_add_up_the_older_first():
 def test_equals_in_a_row_count_what_was_merged_as_the_heavier_one():
     # k = 0 exactly: the heavier one stays as it is, and of equals the first
     model, raws = placed([3.0, 1.0, 1.0, 1.0, -1.0], [0.0, 100.0, 200.0, 300.0, 400.0])
-    run_maintenance(model, raws, "merge", leaving=2, merge_size=3)
+    run_maintenance(model, raws, "merge", leaving=2, n_merged=3)
     # m = 1 loses to the older and heavier 0, which then takes 2
     assert np.ravel(raws).tolist() == [3.0, 1.0, -1.0]
     assert np.ravel(model.centers).tolist() == [0.0, 300.0, 400.0]
     model, raws = placed([1.0, 1.0, 1.0, 1.0], [0.0, 100.0, 200.0, 300.0])
-    run_maintenance(model, raws, "merge", leaving=2, merge_size=3)
+    run_maintenance(model, raws, "merge", leaving=2, n_merged=3)
     assert np.ravel(model.centers).tolist() == [0.0, 300.0]
 
 
@@ -949,12 +949,12 @@ def test_a_partner_that_no_longer_goes_with_the_merged_one_is_passed_over():
     rows = [[1.0, 1.0, 0.0, 0.0], [1.0, -3.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0]]
     rows.append([1.0, 3.0, 0.0, 0.0])
     model, raws = placed(rows, [0.4, 0.2, 0.0, 0.1], n_classes=4)
-    run_maintenance(model, raws, "merge", leaving=2, merge_size=4)
+    run_maintenance(model, raws, "merge", leaving=2, n_merged=4)
     # 3 first, then not 1, but 0
     assert raws[1].tolist() == rows[1] and model.centers[1].tolist() == [0.2]
     assert 0.1 < float(model.centers[0][0]) < 0.4
     model, raws = placed(rows, [0.4, 0.2, 0.0, 0.1], n_classes=4)
-    run_maintenance(model, raws, "merge", leaving=1, merge_size=3)
+    run_maintenance(model, raws, "merge", leaving=1, n_merged=3)
     assert raws[0].tolist() == rows[0] and raws[1].tolist() == rows[1]
     assert 0.0 < float(model.centers[2][0]) < 0.1
 
@@ -963,7 +963,7 @@ def test_a_partner_that_no_longer_goes_with_the_merged_one_is_passed_over():
 def test_a_maintenance_that_merges_several_counts_once(n_classes):
     X, y = stream(80, n_classes)
     loss = {"loss": "squared_error" if n_classes is None else "log_loss"}
-    options = {"n_classes": n_classes, "maintenance": "merge", "merge_size": 4}
+    options = {"n_classes": n_classes, "maintenance": "merge", "n_merged": 4}
     out = bsgd.run(X, y, budget=9, **options, **loss)
     steps = np.diff(out.sizes, prepend=0)
     assert out.n_updates == 80
@@ -1425,7 +1425,7 @@ def test_degenerate_data_leave_finite_models(case, n_classes, budget):  # T24
             rng = np.random.default_rng(0)
             systems.append(partial(nbsgd.run, rng=rng, **options, **loss))
     if "kernel" not in kernel:
-        several = {"maintenance": "merge", "merge_size": 4}
+        several = {"maintenance": "merge", "n_merged": 4}
         systems.append(partial(bsgd.run, **several, **loss))
         systems.append(partial(bsgd.run, **several, **smooth))
     for run in systems:

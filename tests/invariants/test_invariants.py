@@ -288,7 +288,10 @@ def test_the_extremes_of_nbsgd_are_sgd_and_bsgd(system: System) -> None:
         if not k.startswith(("maintenance_", "hard"))
     }
     bsgd = getattr(onkel, f"BSGD{kind}")(**shared)
-    budgeted = ("budget", "maintenance", "n_neighbors", "victim", "average_exact")
+    budgeted = (
+        *("budget", "maintenance", "n_neighbors", "n_merged", "victim"),
+        "average_exact",
+    )
     never = {k: v for k, v in shared.items() if k not in budgeted}
     sgd = getattr(onkel, f"KernelSGD{kind}")(**never)
     for rate, parent in ((math.inf, bsgd), (0.0, sgd)):

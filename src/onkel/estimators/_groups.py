@@ -316,7 +316,7 @@ class Maintained(Budgeted):
         default=4,
         text="Centres that take over from one that leaves (projection_knn).",
     )
-    merge_size: int = parameter(
+    n_merged: int = parameter(
         Interval(Integral, PAIR, 1000, closed="both"),
         default=2,
         text="Centres that become one at a time (merge). More than two make "
@@ -340,8 +340,8 @@ class Maintained(Budgeted):
                     f"centres can stand for both; got kernel={kernel!r}. Use "
                     'maintenance="projection_knn" instead.'
                 )
-            several = self.merge_size > PAIR
-            return merge_several.make(self.merge_size) if several else Merge()
+            several = self.n_merged > PAIR
+            return merge_several.make(self.n_merged) if several else Merge()
         if self.maintenance == "projection":
             return Project(self.victim == "residual")
         if self.maintenance == "projection_knn":
