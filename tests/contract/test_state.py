@@ -26,6 +26,7 @@ from sklearn.metrics.pairwise import (
 
 import onkel
 from onkel.engine import passes
+from onkel.engine.threads import CHUNK
 from onkel.estimators._beginning import informing
 from tests.contract.systems import (
     CLASSIFIERS,
@@ -734,6 +735,20 @@ def test_callbacks_are_told_of_passes_and_rows(system: System) -> None:
     assert counting.begun.count("rows") == 3
     assert counting.ended[-1] == "fit"
     same(model, system.make(max_iter=3).fit(X, y))
+
+
+@callbacks
+@pytest.mark.parametrize("name", ["RBP", "BSCA"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_are_told_of_every_so_many_rows(name: str, n_jobs: int) -> None:
+    """As many as were announced, whatever pieces the engine takes them in."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2 * CHUNK + 5, 2)), rng.integers(0, 2, 2 * CHUNK + 5)
+    counting = Counting()
+    made = getattr(onkel, f"{name}Classifier")
+    model = made(budget=20, gamma=0.5, max_iter=1, n_jobs=n_jobs, random_state=0)
+    model.set_callbacks(counting).fit(X, y)
+    assert counting.begun.count("rows") == counting.ended.count("rows") == 3
 
 
 @callbacks

@@ -7,7 +7,6 @@ import numpy as np
 
 from onkel.engine import dual
 from onkel.engine.learner import Learner, Shape
-from onkel.engine.threads import CHUNK
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._parameters import (
     FROM_ONE,
@@ -118,12 +117,13 @@ class DualEstimator(RecipeEstimator):
                 # A longer mean would be merged too often: see the note in bsca.py.
                 averaged = len(visits) if self.budget is None else self.budget
                 late = max(len(visits) - averaged, 0)
-                progress.begin_pass(chunks=math.ceil(len(visits) / CHUNK) + 1)
+                progress.begin_pass(len(visits))
                 for part in (visits[:late], visits[late:]):
                     if recipe.window is not None:
                         learner.model.average.restart()
-                    for _ in self._learn_with(learner, X, np.arange(n), weight, part):
-                        progress.advance()
+                    rows = np.arange(n)
+                    for scores in self._learn_with(learner, X, rows, weight, part):
+                        progress.advance(len(scores))
                 if monitor is not None:
                     monitor.record(plan.dual)
                 stopped = progress.end_pass()

@@ -1,7 +1,10 @@
 """Progress of fit: scikit-learn's callbacks where it has them, lines otherwise."""
 
+import math
 import time
 from typing import Any
+
+from onkel.engine.threads import CHUNK
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -37,18 +40,23 @@ class Progress:
         if self.watched and error[0] is None:
             self.root.call_on_fit_task_end(estimator=self.estimator)
 
-    def begin_pass(self, chunks: int) -> None:
-        """Announce a pass in so many chunks."""
+    def begin_pass(self, rows: int) -> None:
+        """Announce a pass over so many rows."""
+        self.waiting, self.left = 0, rows
         if self.watched:
-            self.current = self.root.subcontext(task_name="pass", max_subtasks=chunks)
+            parts = math.ceil(rows / CHUNK)
+            self.current = self.root.subcontext(task_name="pass", max_subtasks=parts)
             self.current.call_on_fit_task_begin(estimator=self.estimator)
 
-    def advance(self) -> None:
-        """Announce that a chunk is learnt."""
-        if self.watched:
-            chunk = self.current.subcontext(task_name="rows")
-            chunk.call_on_fit_task_begin(estimator=self.estimator)
-            chunk.call_on_fit_task_end(estimator=self.estimator)
+    def advance(self, rows: int) -> None:
+        """Count rows that are learnt, and announce every so many, and the last."""
+        self.waiting, self.left = self.waiting + rows, self.left - rows
+        while self.waiting >= CHUNK or (self.waiting and not self.left):
+            self.waiting = max(self.waiting - CHUNK, 0)
+            if self.watched:
+                chunk = self.current.subcontext(task_name="rows")
+                chunk.call_on_fit_task_begin(estimator=self.estimator)
+                chunk.call_on_fit_task_end(estimator=self.estimator)
 
     def end_pass(self) -> bool:
         """Announce that a pass is over; returns whether a callback wants to stop."""

@@ -1,6 +1,5 @@
 """What systems share that follow a recipe: its nouns, a learner, passes over rows."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.plan import Plan
 from onkel.engine.recipe import Recipe
-from onkel.engine.threads import CHUNK, Team
+from onkel.engine.threads import Team
 from onkel.estimators._learning import LearningEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import Progress
@@ -181,10 +180,10 @@ class RecipeEstimator(LearningEstimator):
         with progress:
             for _ in range(self.max_iter):
                 order = order_rng.permutation(len(y)) if self.shuffle else None
-                progress.begin_pass(chunks=math.ceil(len(y) / CHUNK))
+                progress.begin_pass(len(y))
                 done = 0
                 for scores in self._learn_with(learner, X, y, weight, order):
-                    progress.advance()
+                    progress.advance(len(scores))
                     if monitor is not None:
                         rows = np.arange(done, done + len(scores))
                         monitor.watch(scores, rows if order is None else order[rows])
