@@ -7,7 +7,7 @@ import pytest
 
 from onkel.model import rows_ahead
 from onkel.model.expansion import insert
-from onkel.model.inverse import Inverse, project_row
+from onkel.model.inverse import Inverse, project_row, represent_row
 from onkel.model.rows import TILE, beside, between_points, rows_of
 from tests.unit.hand_made import SIMILARITY, Bench, linear, poly, rbf, update
 
@@ -46,6 +46,7 @@ def test_a_centre_that_comes_meanwhile_counts_for_rows_that_were_projected() -> 
         found = project_row(bench.model, bench.block, t, True)
         assert found == pytest.approx(alone(bench, t), abs=1e-6)
         if t % 2 == 0:
+            represent_row(bench.model.cache, bench.size)
             insert(bench.model, bench.block, t, update(0.3))
             bench.fill_later(t)
     assert bench.size == COEF.shape[1] + 5

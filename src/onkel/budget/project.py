@@ -21,7 +21,6 @@ from onkel.model.inverse import (
     inverse_column,
     inverse_diagonal,
     project_row,
-    represent_row,
     row_in_span,
 )
 from onkel.model.state import Block, Model
@@ -36,19 +35,20 @@ class Project(NamedTuple):
 
 @inner
 def losses(model: Model, out: Any) -> None:
-    """Squared norm of what is lost by projecting out each centre."""
-    size, diagonal = model.counters[0].count, model.cache.work
-    inverse_diagonal(model.cache, size, diagonal)
+    """Squared norm of what is lost by projecting out each centre.
+
+    The diagonal of the inverse has to be in the cache's room to work in.
+    """
     squared_norms(model, out)
-    for j in range(size):
-        out[j] /= diagonal[j]
+    for j in range(model.counters[0].count):
+        out[j] /= model.cache.work[j]
 
 
 @inner
 def project_out(model: Model, block: Block, t: int, p: int) -> None:
     """Project centre p on the others; it leaves."""
     shares = model.cache.shares
-    inverse_column(model.cache, p, model.counters[0].count, shares)
+    inverse_column(model.cache, p, model.counters[0].count)
     for j in range(model.counters[0].count):
         if j != p:
             transfer(model, p, j, -shares[j] / shares[p])
@@ -58,10 +58,7 @@ def project_out(model: Model, block: Block, t: int, p: int) -> None:
 @in_span.register(Project)
 def _in_span(strategy: Project, model: Model, block: Block, t: int) -> bool:
     project_row(model, block, t, False)
-    if not row_in_span(model):
-        return False
-    represent_row(model.cache, model.counters[0].count, False)
-    return True
+    return row_in_span(model)
 
 
 @add_to_span.register(Project)
@@ -72,8 +69,10 @@ def _add_to_span(strategy: Project, model: Model, output: int, weight: float) ->
 @maintain.register(Project)
 def _maintain(strategy: Project, model: Model, block: Block, t: int) -> None:
     if strategy.by_residual:
-        losses(model, model.cache.shares)
-        p = oldest_smallest(model, model.cache.shares)
+        cache, size = model.cache, model.counters[0].count
+        inverse_diagonal(cache, size, cache.work)
+        losses(model, cache.column)
+        p = oldest_smallest(model, cache.column)
     else:
         p = smallest_share(model, block.scratch)
     project_out(model, block, t, p)

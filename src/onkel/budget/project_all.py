@@ -35,12 +35,12 @@ def _absorb(
     counters = model.counters[0]
     project_row(model, block, t, False)
     if row_in_span(model):
-        add_to_centers(model, update, False)
+        add_to_centers(model, update)
         return
     insert(model, block, t, update)
     if counters.count <= budget.limit:
         return
-    cost = model.cache.shares
+    cost = model.cache.column
     losses(model, cost)
     cost[counters.count - 1] = np.inf
     project_out(model, block, t, oldest_smallest(model, cost))

@@ -22,7 +22,13 @@ from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
 from onkel.compiled.functions import inner
 from onkel.model.expansion import insert
-from onkel.model.inverse import Inverse, add_to_centers, project_row, row_in_span
+from onkel.model.inverse import (
+    Inverse,
+    add_to_centers,
+    project_row,
+    represent_row,
+    row_in_span,
+)
 from onkel.model.state import Block, Model, Update
 
 
@@ -60,9 +66,10 @@ def _absorb(
         if margin > 0.0:
             _correct(budget, model, update, 1.0 - margin, residual)
             return
+    represent_row(model.cache, counters.count)
     represented = residual <= budget.threshold or row_in_span(model)
     if represented or counters.count >= budget.limit:
-        add_to_centers(model, update, True)
+        add_to_centers(model, update)
         counters.maintenance += not represented
         return
     insert(model, block, t, update)
@@ -81,5 +88,6 @@ def _correct(
         counters.updates -= 1
         return
     tau = min(loss / projected, 1.0, 2.0 * (loss - lost) / projected)
+    represent_row(model.cache, counters.count)
     weight = update.weight * (tau if update.down < 0 else 0.5 * tau)
-    add_to_centers(model, Update(update.up, update.down, weight), True)
+    add_to_centers(model, Update(update.up, update.down, weight))

@@ -21,6 +21,11 @@ double precision, also the kernel values, whatever the precision of the model.
 The root lies in memory column by column: a column of it is a direction of the space
 that the centres span, and to project a row is to ask for its part in each of them.
 
+It is too large for the nearer caches, so what takes long is to read it. Where centres
+come and go, a row is projected and represented, and the diagonal of K^-1 found, while a
+few directions are at hand; and the column of a centre that is projected out is all that
+its reflection needs.
+
 Every CHECK_EVERY appended rows one column of K K^-1 is compared with the identity, and
 R computed afresh if they differ by more than DRIFT; `status.repairs` counts.
 """
@@ -60,8 +65,10 @@ class Inverse(NamedTuple):
     root: Any  # shape (capacity, capacity), float64: K^-1 = root root', with a jitter;
     # in Fortran's order
     column: Any  # shape (capacity,), float64: k(c_j, x) of the row projected last
-    shares: Any  # shape (capacity,), float64: its projection on the centres
-    work: Any  # shape (capacity,), float64
+    shares: Any  # shape (capacity,), float64: its projection on the centres, or the
+    # column of K^-1 that was asked for last
+    work: Any  # shape (capacity,), float64: the diagonal of K^-1 once a row has been
+    # projected on centres that come and go, until a column is asked for
     status: Any  # shape (1,), of STATUS
 
     @classmethod
@@ -91,20 +98,21 @@ class Inverse(NamedTuple):
 def project_row(model: Model, block: Block, t: int, triangular: bool) -> float:
     """Project row t on the centres; return the squared norm of what is left.
 
-    `represent_row` has the projection itself, which costs as much again. Where no
-    centre ever leaves, the root is triangular: only half of it is read, and for rows to
-    come at the same time.
+    Where no centre ever leaves, the root is triangular: only half of it is read, and
+    for rows to come at the same time. The projection itself is found by `represent_row`
+    then, since most rows need none, and else at once.
     """
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
     column, work = cache.column[:size], cache.work[:size]
     if triangular:
         status.kxx = _project_ahead(model, block, t, column, work)
+        covered = dot(work, work, size)
     else:
         copy_row(block.rows, t, block.point)
         between_centers(block.similarity, model.points, block.point, column)
         status.kxx = between(block.similarity, block.point, block.point)
-        _apply_transposed(cache.root.T[:size], column, work)
-    status.residual = max(status.kxx - dot(work, work, size), 0.0)
+        covered = _project(cache.root.T[:size], column, cache.shares[:size], work)
+    status.residual = max(status.kxx - covered, 0.0)
     return status.residual
 
 
@@ -126,18 +134,23 @@ def _project_ahead(model: Model, block: Block, t: int, column: Any, work: Any) -
 
 
 @inner
-def represent_row(cache: Inverse, size: int, triangular: bool) -> None:
-    """Find the shares of the centres in the row projected last."""
-    _apply(cache.root.T[:size], cache.work[:size], cache.shares[:size], triangular)
+def represent_row(cache: Inverse, size: int) -> None:
+    """Find the shares of the centres in the row projected last on a triangle."""
+    _apply(cache.root.T[:size], cache.work[:size], cache.shares[:size], True)
 
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
 # directions at a time: what they have in common is then read once.
 @shared
-def _apply_transposed(turned: Any, column: Any, out: Any) -> None:
-    """Compute root' column."""
-    size = len(out)
+def _project(turned: Any, column: Any, shares: Any, diagonal: Any) -> float:
+    """Compute root root' column and the diagonal of root root' in one pass.
+
+    Return |root' column|^2.
+    """
+    size, covered = len(column), 0.0
     full = size - size % 4
+    shares[:] = 0.0
+    diagonal[:] = 0.0
     for k in range(0, full, 4):
         first, second = turned[k, :size], turned[k + 1, :size]
         third, fourth = turned[k + 2, :size], turned[k + 3, :size]
@@ -147,9 +160,19 @@ def _apply_transposed(turned: Any, column: Any, out: Any) -> None:
             b += second[i] * column[i]
             c += third[i] * column[i]
             d += fourth[i] * column[i]
-        out[k], out[k + 1], out[k + 2], out[k + 3] = a, b, c, d
+        covered += a * a + b * b + (c * c + d * d)
+        for i in range(size):
+            w, x, y, z = first[i], second[i], third[i], fourth[i]
+            shares[i] += a * w + b * x + (c * y + d * z)
+            diagonal[i] += w * w + x * x + (y * y + z * z)
     for k in range(full, size):
-        out[k] = dot(turned[k], column, size)
+        own = turned[k, :size]
+        a = dot(own, column, size)
+        covered += a * a
+        for i in range(size):
+            shares[i] += a * own[i]
+            diagonal[i] += own[i] * own[i]
+    return covered
 
 
 @shared
@@ -173,11 +196,15 @@ def _apply(turned: Any, vector: Any, out: Any, triangular: bool) -> None:
 
 
 @inner
-def inverse_column(cache: Inverse, p: int, size: int, out: Any) -> None:
-    """K^-1[:, p]; works in `work`."""
+def inverse_column(cache: Inverse, p: int, size: int) -> None:
+    """Let the shares be K^-1[:, p], and `work` row p of the root, which tells so."""
+    known = True
     for k in range(size):
-        cache.work[k] = cache.root[p, k]
-    _apply(cache.root.T[:size], cache.work[:size], out[:size], False)
+        part = cache.root[p, k]
+        known &= cache.work[k] == part
+        cache.work[k] = part
+    if not known:
+        _apply(cache.root.T[:size], cache.work[:size], cache.shares[:size], False)
 
 
 @shared
@@ -203,9 +230,8 @@ def row_in_span(model: Model) -> bool:
 
 
 @inner
-def add_to_centers(model: Model, update: Update, triangular: bool) -> None:
-    """Add the update of the row projected last to the centres that represent it."""
-    represent_row(model.cache, model.counters[0].count, triangular)
+def add_to_centers(model: Model, update: Update) -> None:
+    """Add the update of the row represented last to the centres."""
     spread(model, update.up, update.weight, model.cache.shares)
     if update.down >= 0:
         spread(model, update.down, -update.weight, model.cache.shares)
@@ -216,14 +242,16 @@ def _append(
     cache: Inverse, coef: Any, j: int, update: Any, known: Any, raw: Any, kxx: Any
 ) -> None:
     status, size = cache.status[0], len(known)
-    represent_row(cache, size, False)
     scale = 1.0 / math.sqrt(status.residual + JITTER * status.kxx)
     for i in range(size):
-        cache.root[i, j] = -scale * cache.shares[i]
+        part = -scale * cache.shares[i]
+        cache.root[i, j] = part
         cache.root[j, i] = 0.0
+        cache.work[i] += part * part
         cache.values[i, j] = cache.column[i]
         cache.values[j, i] = cache.column[i]
     cache.root[j, j] = scale
+    cache.work[j] = scale * scale
     cache.values[j, j] = status.kxx
     status.edits += 1
     if status.edits % CHECK_EVERY == 0:
@@ -231,24 +259,30 @@ def _append(
         if deviation(cache, column, size + 1) > DRIFT:
             repair(cache, size + 1)
             status.repairs += 1
+        inverse_diagonal(cache, size + 1, cache.work)
 
 
 @center_cache.leave.register(Inverse)
 def _take_out(cache: Inverse, coef: Any, j: int, size: int) -> float:
-    _reflect(cache.root.T[:size], j, cache.work[:size], cache.shares[:size])
+    inverse_column(cache, j, size)
+    _reflect(cache.root.T[:size], cache.work[:size], cache.shares[:size])
     return 0.0
 
 
 @shared
-def _reflect(turned: Any, j: int, mirror: Any, image: Any) -> None:
-    """Let only the last direction have a part of centre j."""
+def _reflect(turned: Any, mirror: Any, image: Any) -> None:
+    """Let only the last direction have a part of a centre.
+
+    `mirror` is the centre's row of the root, `image` its column of K^-1, the root times
+    that row. Both are used up.
+    """
     size, last = len(mirror), len(mirror) - 1
-    for k in range(size):
-        mirror[k] = turned[k, j]
-    length = math.sqrt(dot(mirror, mirror, size))
-    mirror[last] += math.copysign(length, mirror[last])
+    length = math.copysign(math.sqrt(dot(mirror, mirror, size)), mirror[last])
+    mirror[last] += length
     scale = 2.0 / dot(mirror, mirror, size)
-    _apply(turned, mirror, image, False)
+    final = turned[last]
+    for i in range(size):
+        image[i] += length * final[i]
     for k in range(size):
         own, share = turned[k], scale * mirror[k]
         for i in range(size):
@@ -267,7 +301,7 @@ def _move(cache: Inverse, j: int, last: int) -> None:
 @inner
 def deviation(cache: Inverse, column: int, size: int) -> float:
     """Largest entry of K K^-1 - I in one column."""
-    inverse_column(cache, column, size, cache.shares)
+    inverse_column(cache, column, size)
     largest = 0.0
     for i in range(size):
         total = dot(cache.values[i], cache.shares, size)
