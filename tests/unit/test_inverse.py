@@ -27,6 +27,7 @@ from onkel.model.inverse import (
     inverse_column,
     inverse_diagonal,
     project_row,
+    project_row_ahead,
     represent_row,
     row_in_span,
 )
@@ -122,7 +123,7 @@ def test_the_root_gives_the_inverse_whatever_comes_and_goes(
     bench = made(FIVE, kernel=kernel, block=block, capacity=14)
     for t, (edit, who) in enumerate(edits):
         bench.arrive(t)
-        project_row(bench.model, bench.block, t, False)
+        project_row(bench.model, bench.block, t)
         if not row_in_span(bench.model):
             insert(bench.model, bench.block, t, update(0.3))
         j = int(who * bench.size)
@@ -139,7 +140,7 @@ def test_a_model_that_was_emptied_starts_anew() -> None:
         drop(bench.model, bench.block, 0, j)
     for t in range(2):
         bench.arrive(t)
-        assert project_row(bench.model, bench.block, t, False) > 0
+        assert project_row(bench.model, bench.block, t) > 0
         insert(bench.model, bench.block, t, update(0.3))
         bench.fill_later(t)
     assert bench.size == 2
@@ -163,9 +164,11 @@ def test_what_a_row_leaves_is_orthogonal_to_the_centres(triangular: bool) -> Non
     for kernel in (rbf, poly):
         bench = made(kernel=kernel)
         x = bench.rows[:1]
-        r2 = project_row(bench.model, bench.block, 0, triangular)
         if triangular:
+            r2 = project_row_ahead(bench.model, bench.block, 0)
             represent_row(bench.model.cache, 5)
+        else:
+            r2 = project_row(bench.model, bench.block, 0)
         d, K = bench.model.cache.shares[:5], bench.gram()
         k_x, kxx = kernel(bench.points, x)[:, 0], kernel(x, x)[0, 0]
         np.testing.assert_allclose(d, projection(bench, x)[:, 0], rtol=1e-6)
@@ -189,7 +192,7 @@ def test_only_a_duplicate_lies_in_the_span(kernel: Any) -> None:
     points = np.random.default_rng(0).normal(size=(5, 2))
     bench = made(kernel=kernel, points=points, block=np.vstack([points, [[2.0, 2.0]]]))
     for t in range(6):
-        project_row(bench.model, bench.block, t, False)
+        project_row(bench.model, bench.block, t)
         assert row_in_span(bench.model) == (t < 5)
 
 
@@ -197,10 +200,10 @@ def test_two_directions_span_the_plane() -> None:
     block = np.array([[3.0, -7.0], [1e-3, 0.0], [0.0, 0.0]])
     bench = made([1.0, 1.0], kernel=linear, points=np.eye(2), block=block)
     for t in range(3):
-        project_row(bench.model, bench.block, t, False)
+        project_row(bench.model, bench.block, t)
         assert row_in_span(bench.model)
     line = made([1.0], kernel=linear, points=np.eye(2)[:1], block=block)
-    project_row(line.model, line.block, 0, False)
+    project_row(line.model, line.block, 0)
     assert not row_in_span(line.model)
 
 
@@ -213,7 +216,7 @@ def test_a_corrupted_root_is_repaired_and_counted(corrupt: bool) -> None:
     for t in range(CHECK_EVERY):
         assert status.repairs == 0
         bench.arrive(t)
-        project_row(bench.model, bench.block, t, False)
+        project_row(bench.model, bench.block, t)
         insert(bench.model, bench.block, t, update(0.3))
         if t < CHECK_EVERY - 1:
             drop(bench.model, bench.block, t, 5)
@@ -231,7 +234,7 @@ def test_a_resized_inverse_goes_on() -> None:
     check_inverse(bench)
     for t in range(3):
         bench.arrive(t)
-        project_row(bench.model, bench.block, t, False)
+        project_row(bench.model, bench.block, t)
         insert(bench.model, bench.block, t, update(0.3))
         bench.fill_later(t)
     assert bench.size == 8
@@ -253,7 +256,7 @@ def test_laying_a_row_on_the_centres_adds_its_projection(
 ) -> None:
     bench = made(coef)
     wanted = laid(bench, change)
-    project_row(bench.model, bench.block, 0, False)
+    project_row(bench.model, bench.block, 0)
     add_to_centers(bench.model, change)
     np.testing.assert_allclose(bench.coef, wanted, rtol=1e-6)
     # Of all models over these centres it is the nearest to the one with the row.
@@ -376,7 +379,7 @@ def project_if_close(bench: Bench, change: Any, *budget: Any) -> Any:
 
 def leftover(bench: Bench) -> float:
     """Norm of what the centres leave of row 0."""
-    return math.sqrt(project_row(bench.model, bench.block, 0, False))
+    return math.sqrt(project_row(bench.model, bench.block, 0))
 
 
 @each_change

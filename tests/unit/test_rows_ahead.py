@@ -7,8 +7,8 @@ import pytest
 
 from onkel.model import rows_ahead
 from onkel.model.expansion import insert
-from onkel.model.inverse import Inverse, project_row, represent_row
-from onkel.model.rows import TILE, beside, between_points, rows_of
+from onkel.model.inverse import Inverse, project_row_ahead, represent_row
+from onkel.model.rows import TILE, between_points
 from tests.unit.hand_made import SIMILARITY, Bench, linear, poly, rbf, update
 
 COEF = np.array([[0.5, -1.0, 2.0, 0.25, -0.75]])
@@ -28,13 +28,12 @@ def alone(bench: Bench, t: int) -> float:
 
 
 @pytest.mark.parametrize("kernel", [rbf, poly])
-@pytest.mark.parametrize("expected", [[], range(ROWS), [1, 4, 5, 8], [0, 8]])
-def test_rows_together_leave_what_each_leaves_alone(kernel: Any, expected: Any) -> None:
+@pytest.mark.parametrize("wanted", [[], range(1, 8), [1, 4, 5, 8], [0, 8]])
+def test_rows_together_leave_what_each_leaves_alone(kernel: Any, wanted: Any) -> None:
     bench = made(kernel=kernel)
-    bench.block.expected[:] = False
-    bench.block.expected[list(expected)] = True
+    bench.block.ahead.wanted[: len(wanted)] = wanted
     for t in range(ROWS):
-        found = project_row(bench.model, bench.block, t, True)
+        found = project_row_ahead(bench.model, bench.block, t)
         assert found == pytest.approx(alone(bench, t), abs=1e-6)
         assert bench.model.cache.status[0].kxx == pytest.approx(bench.block.diag[t])
 
@@ -43,7 +42,7 @@ def test_a_centre_that_comes_meanwhile_counts_for_rows_that_were_projected() -> 
     bench = made()
     for t in range(ROWS):
         bench.arrive(t)
-        found = project_row(bench.model, bench.block, t, True)
+        found = project_row_ahead(bench.model, bench.block, t)
         assert found == pytest.approx(alone(bench, t), abs=1e-6)
         if t % 2 == 0:
             represent_row(bench.model.cache, bench.size)
@@ -59,29 +58,38 @@ def test_a_centre_that_comes_meanwhile_counts_for_rows_that_were_projected() -> 
 
 def test_rows_that_are_not_expected_are_left_for_later() -> None:
     bench = made()
-    bench.block.expected[:] = [1, 0, 1, 0, 0, 0, 1, 1, 1]
-    project_row(bench.model, bench.block, 0, True)
     ahead = bench.block.ahead
-    assert ahead.rows.tolist() == [0, 2, 6, 7][: rows_ahead.AT_ONCE]
+    ahead.wanted[:4] = [0, 3, 6, 7]
+    project_row_ahead(bench.model, bench.block, 2)
+    assert ahead.rows[:5].tolist() == [2, 3, 6, 7, -1]
     assert rows_ahead.place_of(ahead, 6) == 2
     assert rows_ahead.place_of(ahead, 1) == -1
     rows_ahead.forget(ahead)
-    assert (ahead.rows == -1).all()
+    assert (ahead.rows == -1).all() and (ahead.wanted == -1).all()
 
 
 @pytest.mark.parametrize("kernel", [rbf, poly, linear])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("features", [3, 4, 9])
 @pytest.mark.parametrize("size", [1, TILE, TILE + 3])
 def test_kernel_values_of_tiles_are_those_of_pairs(
-    kernel: Any, order: Any, size: int
+    kernel: Any, features: int, size: int
 ) -> None:
     rng = np.random.default_rng(0)
-    centers, X = rng.normal(size=(size, 3)), rng.normal(size=(5, 3))
-    points = beside(rows_of(X, np.float64), np.asarray(centers, order=order))
-    if order == "F":
-        points = points._replace(grid=np.ascontiguousarray(centers.T), turned=True)
+    centers, X = rng.normal(size=(size, features)), rng.normal(size=(5, features))
+    turned = np.full((features, size + 1), np.nan)
+    turned[:, :size] = centers.T
     out = np.full((5, size + 2), np.nan)
-    tile = np.zeros((3, TILE))
-    between_points(SIMILARITY[kernel], points, size, X, tile, out)
-    np.testing.assert_allclose(out[:, :size], kernel(X, centers), rtol=1e-13)
+    between_points(SIMILARITY[kernel], turned, size, X, out)
+    np.testing.assert_allclose(out[:, :size], kernel(X, centers), rtol=1e-12)
     assert np.isnan(out[:, size:]).all()
+
+
+def test_a_new_pass_turns_the_centres_anew() -> None:
+    bench, ahead = made(), made().block.ahead
+    for size in (2, 5):
+        rows_ahead._turn(ahead, bench.model.points, size)
+        np.testing.assert_array_equal(ahead.turned[:, :size], bench.points[:size].T)
+    other = made(seed=1).model.points
+    rows_ahead.start(ahead)
+    rows_ahead._turn(ahead, other, 3)
+    np.testing.assert_array_equal(ahead.turned[:, :3], other.grid[:3].T)

@@ -23,6 +23,7 @@ class Declaration(NamedTuple):
     slots: Callable[[Any], float]
     newcomer: int
     only_grows: bool
+    looks_ahead: bool
     table: Callable[[], np.ndarray]
     ranges: Mapping[str, Range]
 
@@ -36,6 +37,7 @@ def strategy(
     slots: Callable[[Any], float] = lambda own: own.limit,
     newcomer: bool = False,
     only_grows: bool = False,
+    looks_ahead: bool = False,
     table: Callable[[], np.ndarray] = lambda: NO_TABLE,
     ranges: Mapping[str, Range] | None = None,
 ) -> Callable[[C], C]:
@@ -52,6 +54,9 @@ def strategy(
         Whether the newcomer has a slot of its own before somebody leaves.
     only_grows
         Whether centres never leave, and their coefficients never change.
+    looks_ahead
+        Whether rows are projected before their turn (`onkel.model.rows_ahead`), on an
+        Inverse, from which no centre may ever leave then.
     table
         What it looks up while it works and is not part of the model.
     ranges
@@ -69,7 +74,8 @@ def strategy(
     def declare(cls: C) -> C:
         of_each = (lambda own: cache) if isinstance(cache, type) else cache
         DECLARED[cls] = Declaration(
-            of_each, slots, int(newcomer), only_grows, table, ranges or {}
+            *(of_each, slots, int(newcomer), only_grows, looks_ahead),
+            *(table, ranges or {}),
         )
         return cls
 

@@ -57,7 +57,7 @@ def project_out(model: Model, block: Block, t: int, p: int) -> None:
 
 @in_span.register(Project)
 def _in_span(strategy: Project, model: Model, block: Block, t: int) -> bool:
-    project_row(model, block, t, False)
+    project_row(model, block, t)
     return row_in_span(model)
 
 

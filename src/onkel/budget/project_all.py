@@ -33,7 +33,7 @@ def _absorb(
     budget: ProjectAll, model: Model, block: Block, t: int, update: Update, draws: Draws
 ) -> None:
     counters = model.counters[0]
-    project_row(model, block, t, False)
+    project_row(model, block, t)
     if row_in_span(model):
         add_to_centers(model, update)
         return

@@ -25,14 +25,14 @@ from onkel.model.expansion import insert
 from onkel.model.inverse import (
     Inverse,
     add_to_centers,
-    project_row,
+    project_row_ahead,
     represent_row,
     row_in_span,
 )
 from onkel.model.state import Block, Model, Update
 
 
-@strategy(cache=Inverse)
+@strategy(cache=Inverse, looks_ahead=True)
 class ProjectIfClose(NamedTuple):
     """A threshold on the residual norm, and perhaps a budget."""
 
@@ -59,7 +59,7 @@ def _absorb(
     draws: Draws,
 ) -> None:
     counters = model.counters[0]
-    r2 = project_row(model, block, t, True)
+    r2 = project_row_ahead(model, block, t)
     residual = math.sqrt(r2)
     if budget.aggressive:
         margin = _margin(model, block, update)

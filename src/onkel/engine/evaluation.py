@@ -44,7 +44,6 @@ class Workspace(NamedTuple):
     norms: Any  # shape (rows,)
     diag: Any  # shape (rows,)
     foreseen: Any  # shape (rows, outputs)
-    expected: Any  # shape (rows,)
     ahead: Any  # one of onkel.model.rows_ahead
     pending: Any  # shape (1,)
     point: Any  # shape (features,)
@@ -182,7 +181,6 @@ def block_of(
         work.diag,
         work.kernel[: count * slots].reshape(count, slots),
         work.foreseen[: count if task.foresee else 0],
-        work.expected[:count],
         work.ahead,
         work.pending,
         work.point,

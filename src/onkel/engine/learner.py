@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onkel.budget import dispatch
-from onkel.budget.declaration import UNLIMITED, largest_size
+from onkel.budget.declaration import UNLIMITED, declaration, largest_size
 from onkel.compiled.draws import draws_of
 from onkel.engine import dual, evaluation, online, passes, svrg, threads  # noqa: F401
 from onkel.engine.evaluation import Workspace, gram_of, norms_of
@@ -28,10 +28,10 @@ from onkel.features.dispatch import room, width
 from onkel.features.nystrom import Nystrom
 from onkel.model import rows_ahead
 from onkel.model.averages import Mean, Whole, has_room
-from onkel.model.center_cache import Gram, looks_ahead
+from onkel.model.center_cache import Gram
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import Rows, order_for, part, rows_of
-from onkel.model.rows_ahead import AT_ONCE, Ahead
+from onkel.model.rows_ahead import Ahead, Alone
 from onkel.model.state import allocate, facing, relabelled, resized
 from onkel.problem import kernels
 from onkel.problem.rates import base
@@ -290,7 +290,7 @@ class Learner:
                 scores = np.empty((last - first, len(self.model.coef)), self.dtype)
                 batch = Batch(rows, y[taken], sample_weight[taken], scores)
                 size = block_size or self._block_size(learn is not passes.learn, rate)
-                foresee = self._looks_ahead or rate * size < FEW_UPDATES
+                foresee = rate * size < FEW_UPDATES
                 before = int(self.counters.updates)
                 with blas_in_one_thread:
                     done = self._learn(learn, batch, size, foresee)
@@ -310,10 +310,6 @@ class Learner:
         """
         answer = self.answer()
         return (answer if coef is None else answer._replace(coef=coef)).score(X, n_jobs)
-
-    @property
-    def _looks_ahead(self) -> bool:
-        return bool(looks_ahead(self.model.cache))
 
     def _worth_threads(self) -> bool:
         """Whether a row's kernel values cost enough to share them out."""
@@ -414,8 +410,7 @@ class Learner:
                 norms=np.zeros(block_size, self.dtype),
                 diag=np.zeros(block_size, self.dtype),
                 foreseen=np.zeros((block_size, outputs), self.dtype),
-                expected=np.zeros(block_size, np.bool_),
-                ahead=self._rows_ahead(capacity, features),
+                ahead=self._rows_ahead(),
                 pending=np.full(1, -1),
                 point=np.zeros(features, self.dtype),
                 other=np.zeros(features, self.dtype),
@@ -428,10 +423,11 @@ class Learner:
             )
         return work
 
-    def _rows_ahead(self, capacity: int, features: int) -> Ahead:
-        """Memory to project rows in, for a cache that does."""
-        count = AT_ONCE if self._looks_ahead else 0
-        return rows_ahead.empty(capacity, features, count)
+    def _rows_ahead(self) -> Ahead | Alone:
+        """Memory to project rows in, for a strategy that does."""
+        if not declaration(self.budget).looks_ahead:
+            return Alone()
+        return rows_ahead.empty(len(self.model.coef), *self.model.points.shape)
 
     def _turn_points(self, order: Literal["C", "F"]) -> None:
         """Let the centres lie as they must beside rows to learn."""

@@ -5,14 +5,15 @@ from typing import Any
 
 from onkel.budget.dispatch import absorb
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import inner
+from onkel.compiled.functions import inner, typedispatch
 from onkel.engine import passes
-from onkel.engine.evaluation import largest_score, score_row
+from onkel.engine.evaluation import largest_score, score_row, weighed
 from onkel.engine.passes import Batch
 from onkel.engine.plan import Plan
 from onkel.model.averages import count_row
-from onkel.model.center_cache import REFRESH, lacks_norm, looks_ahead, refresh
+from onkel.model.center_cache import REFRESH, lacks_norm, refresh
 from onkel.model.expansion import fill_later_rows, fold, rescale
+from onkel.model.rows_ahead import Ahead, place_of
 from onkel.model.state import Block, Model, Update
 from onkel.problem.losses import radius
 from onkel.problem.rates import base, decay, gain
@@ -37,22 +38,35 @@ def _project_on_ball(plan: Plan, model: Model) -> None:
         rescale(model, allowed / norm)
 
 
-@inner
-def _expect(plan: Plan, model: Model, block: Block, batch: Batch) -> None:
-    """Guess which rows will propose an update, from their scores before the block."""
-    counters, f = model.counters[0], block.f
-    for t in range(len(batch.y)):
+@typedispatch(optional=True)
+def _expect(
+    ahead: Any, plan: Plan, model: Model, block: Block, batch: Batch, t: int
+) -> None:
+    """Say which rows after t will propose an update, if somebody looks ahead."""
+
+
+@_expect.register(Ahead)
+def _expect_updates(
+    ahead: Ahead, plan: Plan, model: Model, block: Block, batch: Batch, t: int
+) -> None:
+    """Guess by the model as it is; row t will be looked at now."""
+    if place_of(ahead, t) >= 0:
+        return
+    counters, f, found = model.counters[0], ahead.f, 0
+    scale = counters.factor * base(plan.rate, counters.t)
+    step, size = gain(plan.rate, counters.t + 1), counters.count
+    for s in range(t + 1, len(batch.y)):
+        if found == len(ahead.wanted) - 1:
+            break
         for o in range(len(f)):
-            f[o] = counters.factor * base(plan.rate, counters.t) * block.foreseen[t, o]
-        weight = propose(
-            plan.step,
-            plan.loss,
-            judge(plan.loss, f, batch.y[t]),
-            gain(plan.rate, counters.t + 1),
-            block.diag[t],
-            batch.sample_weight[t],
-        )
-        block.expected[t] = weight != 0.0
+            f[o] = scale * weighed(model.coef[o], block.kernel[s, :size])
+        verdict = judge(plan.loss, f, batch.y[s])
+        weight = batch.sample_weight[s]
+        if propose(plan.step, plan.loss, verdict, step, block.diag[s], weight) != 0.0:
+            ahead.wanted[found] = s
+            found += 1
+    for i in range(found, len(ahead.wanted)):
+        ahead.wanted[i] = -1
 
 
 @passes.walk.register(Plan)
@@ -73,8 +87,6 @@ def walk(
     f, scores = block.f, batch.scores
     counters, limit = model.counters[0], largest_score(model.coef)
     foreseen = len(block.foreseen) > 0  # and nothing has changed since
-    if looks_ahead(model.cache):
-        _expect(plan, model, block, batch)
     for t in range(len(y)):
         scale = counters.factor * base(plan.rate, counters.t)
         small = score_row(model, block, t, scale, foreseen, scores[t])
@@ -97,6 +109,7 @@ def walk(
         if weight != 0.0 or plan.every_row:
             counters.updates += weight != 0.0
             update = Update(verdict.up, verdict.down, weight)
+            _expect(block.ahead, plan, model, block, batch, t)
             absorb(budget, model, block, t, update, draws)
             foreseen = False
             fill_later_rows(model, block, t)

@@ -8,7 +8,7 @@ from onkel.engine.evaluation import Task, Workspace, block_of, fill
 from onkel.engine.plan import slots_for
 from onkel.model.averages import has_room
 from onkel.model.rows import part
-from onkel.model.rows_ahead import forget
+from onkel.model.rows_ahead import forget, start
 from onkel.model.state import Block, Model
 
 
@@ -73,6 +73,7 @@ def learn(
     and by the mark of the halt.
     """
     done, count = 0, len(batch.y)
+    start(work.ahead)
     while done < count:
         last = min(done + limits.block_size, count)
         rows = last - done

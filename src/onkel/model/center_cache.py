@@ -68,12 +68,6 @@ def replace_row(cache: Any, coef: Any, j: int, known: Any) -> None:
 
 
 @typedispatch(optional=True)
-def looks_ahead(cache: Any) -> bool:
-    """Whether it helps to know which rows of a block will propose an update."""
-    return False
-
-
-@typedispatch(optional=True)
 def lacks_norm(cache: Any) -> bool:
     """Whether the squared norm is not kept, and `refresh` has to find it each time."""
     return False

@@ -95,42 +95,38 @@ class Inverse(NamedTuple):
 
 
 @inner
-def project_row(model: Model, block: Block, t: int, triangular: bool) -> float:
-    """Project row t on the centres; return the squared norm of what is left.
-
-    Where no centre ever leaves, the root is triangular: only half of it is read, and
-    for rows to come at the same time. The projection itself is found by `represent_row`
-    then, since most rows need none, and else at once.
-    """
+def project_row(model: Model, block: Block, t: int) -> float:
+    """Project row t on the centres; return the squared norm of what is left."""
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
-    column, work = cache.column[:size], cache.work[:size]
-    if triangular:
-        status.kxx = _project_ahead(model, block, t, column, work)
-        covered = dot(work, work, size)
-    else:
-        copy_row(block.rows, t, block.point)
-        between_centers(block.similarity, model.points, block.point, column)
-        status.kxx = between(block.similarity, block.point, block.point)
-        covered = _project(cache.root.T[:size], column, cache.shares[:size], work)
+    column, shares = cache.column[:size], cache.shares[:size]
+    copy_row(block.rows, t, block.point)
+    between_centers(block.similarity, model.points, block.point, column)
+    status.kxx = between(block.similarity, block.point, block.point)
+    covered = _project(cache.root.T[:size], column, shares, cache.work[:size])
     status.residual = max(status.kxx - covered, 0.0)
     return status.residual
 
 
 @inner
-def _project_ahead(model: Model, block: Block, t: int, column: Any, work: Any) -> float:
-    """Project row t together with others, unless it was with others before."""
-    ahead, turned = block.ahead, model.cache.root.T[: len(work)]
+def project_row_ahead(model: Model, block: Block, t: int) -> float:
+    """As `project_row`, but together with rows to come; for centres that never leave.
+
+    The root is a triangle then, and only half of it is read. Most rows need no more
+    than what is left; `represent_row` finds the projection itself.
+    """
+    cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
+    ahead, turned = block.ahead, cache.root.T[:size]
     kernel, points = block.similarity, model.points
     place = rows_ahead.place_of(ahead, t)
     if place < 0:
         place = 0
-        rows_ahead.project_ahead(
-            ahead, kernel, block.rows, block.expected, points, turned, t
-        )
+        rows_ahead.project_ahead(ahead, kernel, block.rows, points, turned, t)
     rows_ahead.catch_up(ahead, kernel, points, turned, place)
-    copy(ahead.columns[place, : len(work)], column)
-    copy(ahead.projected[place, : len(work)], work)
-    return ahead.kxx[place]
+    copy(ahead.columns[place, :size], cache.column)
+    copy(ahead.projected[place, :size], cache.work)
+    status.kxx = ahead.kxx[place]
+    status.residual = max(status.kxx - dot(cache.work, cache.work, size), 0.0)
+    return status.residual
 
 
 @inner
@@ -332,11 +328,6 @@ def _find_norm(cache: Inverse, coef: Any, size: int, norm2: float) -> float:
                 total += coef[o, i] * cache.values[j, i]
             norm2 += coef[o, j] * total
     return norm2
-
-
-@center_cache.looks_ahead.register(Inverse)
-def _looks_ahead(cache: Inverse) -> bool:
-    return True
 
 
 @center_cache.lacks_norm.register(Inverse)

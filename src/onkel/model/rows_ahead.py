@@ -6,65 +6,101 @@ number: what takes long is memory. Where centres only come and never leave, the 
 come may as well be projected at the same time; a centre that comes meanwhile adds one
 number to each.
 
-Which rows will want it is a guess of the walk, `Block.expected`, from scores before the
-block. One that was not expected is projected when it comes, with those after it.
+Which rows will want it is a guess of the walk by the model as it is when the first of
+them comes (`Ahead.wanted`). One that was not expected is projected when it comes.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inner, shared
+from onkel.compiled.functions import inner, shared, typedispatch
 from onkel.model.rows import (
-    TILE,
     Points,
     Rows,
     between_center,
     between_points,
+    coordinate,
     copy_row,
 )
 from onkel.problem.kernels import Kernel, between
 
-AT_ONCE = 4
+AT_ONCE = 8
+
+
+class Alone(NamedTuple):
+    """No row is projected before its turn."""
+
+    nothing: int = 0  # a NamedTuple without fields has no compiled type
 
 
 class Ahead(NamedTuple):
     """What is known of the rows that were projected together; `empty` makes it."""
 
+    wanted: Any  # shape (at once,), int64: rows of the block that may want it, or -1
+    f: Any  # shape (outputs,), float64: scores of a row to come
     rows: Any  # shape (at once,), int64: their numbers in the block, -1 for none
     sizes: Any  # shape (at once,), int64: how many centres they were projected on
     kxx: Any  # shape (at once,), float64
     points: Any  # shape (at once, features), float64: themselves
-    tile: Any  # shape (features, TILE), float64, to work in
+    turned: Any  # shape (features, capacity), float64: the centres, feature by feature
+    known: Any  # shape (1,), int64: how many of them
     columns: Any  # shape (at once, capacity), float64: k(c_j, x)
     projected: Any  # shape (at once, capacity), float64: root' of that
 
 
-def empty(capacity: int, features: int, count: int = AT_ONCE) -> Ahead:
+def empty(outputs: int, capacity: int, features: int) -> Ahead:
     """Make room for some rows.
 
     Examples
     --------
-    >>> empty(64, features=2).projected.shape
-    (4, 64)
+    >>> empty(1, capacity=64, features=2).projected.shape
+    (8, 64)
     """
-    square = count, capacity
+    square = AT_ONCE, capacity
     return Ahead(
-        rows=np.full(count, -1),
-        sizes=np.zeros(count, np.int64),
-        kxx=np.zeros(count),
-        points=np.zeros((count, features)),
-        tile=np.zeros((features if count else 0, TILE)),
+        wanted=np.full(AT_ONCE, -1),
+        f=np.zeros(outputs),
+        rows=np.full(AT_ONCE, -1),
+        sizes=np.zeros(AT_ONCE, np.int64),
+        kxx=np.zeros(AT_ONCE),
+        points=np.zeros((AT_ONCE, features)),
+        turned=np.zeros((features, capacity)),
+        known=np.zeros(1, np.int64),
         columns=np.zeros(square),
         projected=np.zeros(square),
     )
 
 
-@inner
-def forget(ahead: Ahead) -> None:
+@typedispatch(optional=True)
+def start(ahead: Any) -> None:
+    """Begin a pass: what is known of centres may be of another model."""
+
+
+@start.register(Ahead)
+def _start(ahead: Ahead) -> None:
+    ahead.known[0] = 0
+
+
+@typedispatch(optional=True)
+def forget(ahead: Any) -> None:
     """Begin anew: another block, or another root."""
+
+
+@forget.register(Ahead)
+def _forget(ahead: Ahead) -> None:
     for i in range(len(ahead.rows)):
         ahead.rows[i] = -1
+        ahead.wanted[i] = -1
+
+
+@inner
+def _turn(ahead: Ahead, points: Points, size: int) -> None:
+    """Let the turned centres be as many as there are."""
+    for j in range(ahead.known[0], size):
+        for k in range(len(ahead.turned)):
+            ahead.turned[k, j] = coordinate(points, j, k)
+    ahead.known[0] = size
 
 
 @inner
@@ -81,26 +117,26 @@ def project_ahead(
     ahead: Ahead,
     kernel: Kernel,
     rows: Rows,
-    expected: Any,  # shape (rows,)
     points: Points,
     turned: Any,  # shape (centres, capacity): root', a triangle
     t: int,
 ) -> None:
-    """Project row t of the block, and the next that are expected to want it."""
+    """Project row t of the block, and those after it that may want it."""
     count, size = 0, len(turned)
-    forget(ahead)
-    for s in range(t, len(expected)):
-        if s > t and not expected[s]:
+    for i in range(len(ahead.rows)):
+        ahead.rows[i] = -1
+    for i in range(-1, len(ahead.rows) - 1):
+        s = t if i < 0 else ahead.wanted[i]
+        if s < t or (s == t and i >= 0):
             continue
         point = ahead.points[count]
         copy_row(rows, s, point)
         ahead.kxx[count] = between(kernel, point, point)
         ahead.rows[count], ahead.sizes[count] = s, size
         count += 1
-        if count == len(ahead.rows):
-            break
     columns, X = ahead.columns[:count], ahead.points[:count]
-    between_points(kernel, points, size, X, ahead.tile, columns)
+    _turn(ahead, points, size)
+    between_points(kernel, ahead.turned, size, X, columns)
     _apply(turned, columns, ahead.projected[:count])
 
 

@@ -56,7 +56,6 @@ class Block(NamedTuple):
     diag: Any  # shape (rows,): k(x_t, x_t)
     kernel: Any  # shape (rows, slots): features of x_t, and k(x_t, c_j)
     foreseen: Any  # shape (rows, outputs): raw scores before the block, or none
-    expected: Any  # shape (rows,): who may propose an update, if a cache looks ahead
     ahead: Any  # rows projected before their turn, see `onkel.model.rows_ahead`
     pending: Any  # shape (1,): the slot that `fill_later_rows` has to fill, or -1
     point: Any  # shape (features,): the centre in that slot
