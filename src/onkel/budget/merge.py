@@ -64,6 +64,9 @@ TABLE_ERROR = 1e-3
 SAME = 1e-8
 # Rows of coefficients with a smaller cosine have none, up to rounding.
 RIGHT_ANGLE = 1e-9
+# Share of its way from the heavier centre below which a step of Newton's is the last:
+# the error that is left is about its square.
+NEARLY = 1e-6
 # Further than this nothing is saved, to double precision: the best place is the heavier
 # centre itself, and the lighter one is lost.
 FAR = 20.7
@@ -89,7 +92,8 @@ class Meeting(NamedTuple):
 def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
     """Find the best place for two centres with squared norms heavy >= light.
 
-    Newton steps for the root of the derivative, kept in the bracket [1/2, 1].
+    Newton steps for the root of the derivative by e = 1 - h, which may be tiny, kept in
+    the bracket [0, 1/2].
 
     Examples
     --------
@@ -101,42 +105,44 @@ def best_meeting(heavy: float, cross: float, light: float, x: float) -> Meeting:
         return Meeting(1.0, 1.0, 1.0, 0.0)
     if x > FAR:
         return Meeting(1.0, 1.0, math.exp(-x), light)
-    low, high = 0.5, 1.0
+    low, high = 0.0, 0.5
     # The middle is a root for equal weights, and may be a minimum: begin beside it.
-    share = math.sqrt(heavy) / (math.sqrt(heavy) + math.sqrt(light))
-    h = 1.0 if x > 2.0 else max(share, 0.75 if share < 0.55 else 0.0)
+    share = math.sqrt(light) / (math.sqrt(heavy) + math.sqrt(light))
+    e = 0.0 if x > 2.0 else min(share, 0.25 if share > 0.45 else 1.0)
     for _ in range(60):
-        u, v = math.exp(-x * (1.0 - h) ** 2), math.exp(-x * h * h)
+        h = 1.0 - e
+        u, v = math.exp(-x * e * e), math.exp(-x * h * h)
         uu, uv, vv = heavy * u * u, cross * u * v, light * v * v
-        slope = uu * (1.0 - h) + uv * (1.0 - 2.0 * h) - vv * h
+        slope = uu * e + uv * (e - h) - vv * h
         if slope > 0.0:
-            low = h
+            high = e
         else:
-            high = h
+            low = e
         curve = (
-            uu * (4.0 * x * (1.0 - h) ** 2 - 1.0)
-            + uv * (2.0 * x * (1.0 - 2.0 * h) ** 2 - 2.0)
+            uu * (4.0 * x * e * e - 1.0)
+            + uv * (2.0 * x * (e - h) ** 2 - 2.0)
             - vv * (1.0 - 4.0 * x * h * h)
         )
-        new = h - slope / curve if curve < 0.0 else 0.5 * (low + high)
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        step = abs(new - h)
-        h = new
-        if step < 1e-11:
+        step = slope / curve if curve < 0.0 else 0.5 * (low + high) - e
+        # Rounding may take the last step out of the bracket, so it is not asked there.
+        if curve < 0.0 and abs(step) <= NEARLY * e:
+            e = min(max(e + step, 0.0), 0.5)
             break
-    meeting = _lost(heavy, cross, light, x, h)
-    end = _lost(heavy, cross, light, x, 1.0)
-    return meeting if meeting.loss < end.loss else end
+        e = e + step if low < e + step < high else 0.5 * (low + high)
+    meeting = _lost(heavy, cross, light, x, e)
+    # At the end, e = 0, the lighter one is projected on the heavier.
+    lost = -light * math.expm1(-2.0 * x)
+    return meeting if meeting.loss < lost else Meeting(1.0, 1.0, math.exp(-x), lost)
 
 
 @inner
-def _lost(heavy: float, cross: float, light: float, x: float, h: float) -> Meeting:
-    a, b = x * (1.0 - h) ** 2, x * h * h
+def _lost(heavy: float, cross: float, light: float, x: float, e: float) -> Meeting:
+    h = 1.0 - e
+    a, b = x * e * e, x * h * h
     u, v = math.exp(-a), math.exp(-b)
     # |a_m|^2 (1 - u^2) + ...: each difference in a form that does not cancel
     loss = -heavy * math.expm1(-2.0 * a) - light * math.expm1(-2.0 * b)
-    loss += 2.0 * cross * u * v * math.expm1(-2.0 * x * h * (1.0 - h))
+    loss += 2.0 * cross * u * v * math.expm1(-2.0 * x * h * e)
     return Meeting(h, u, v, max(loss, 0.0))
 
 

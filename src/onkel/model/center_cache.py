@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.compiled.functions import inner, typedispatch
+from onkel.compiled.functions import (
+    inner,
+    never_inlined,
+    ordered,
+    typedispatch,
+)
 from onkel.model.growing import enlarged
 
 # Edits after which incrementally kept norms and scores are computed afresh.
@@ -215,17 +220,35 @@ def _enter_nearest(
 @inner
 def _look_around(cache: Nearest, i: int, size: int, absent: int) -> None:
     """Find the nearest neighbour of centre i; `absent` is about to leave."""
-    best, row = -1, cache.values[i]
+    row = cache.values[i]
+    own, gone = row[i], row[absent]
+    row[i], row[absent] = -np.inf, -np.inf
+    best = _first_largest(row[:size], cache.since[:size])
+    row[absent], row[i] = gone, own
+    cache.nearest[i] = -1 if best == i or best == absent else best
+
+
+@never_inlined
+def _first_largest(values: Any, since: Any) -> int:
+    """Place of the largest value, of the least `since` on ties.
+
+    Plain minima and maxima, each of which runs on vectors. Of floating-point numbers
+    they would not; their bits, below zero all but the sign inverted, have their order.
+    """
+    size, bits = len(values), ordered(values)
+    sign, rest = 8 * values.itemsize - 1, np.iinfo(bits.dtype).max
+    largest = np.iinfo(bits.dtype).min
     for k in range(size):
-        if k == i or k == absent:
-            continue
-        if (
-            best < 0
-            or row[k] > row[best]
-            or (row[k] == row[best] and cache.since[k] < cache.since[best])
-        ):
-            best = k
-    cache.nearest[i] = best
+        largest = max(largest, bits[k] ^ ((bits[k] >> sign) & rest))
+    never = np.iinfo(np.int64).max
+    first = never
+    for k in range(size):
+        is_largest = bits[k] ^ ((bits[k] >> sign) & rest) == largest
+        first = min(first, since[k] if is_largest else never)
+    place = never
+    for k in range(size):
+        place = min(place, k if since[k] == first else never)
+    return place
 
 
 @leave.register(Gram)
