@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import bouts as bouts_module
@@ -168,7 +169,21 @@ def test_rows_are_written_as_programs_read_them(task: Task) -> None:
     label, *cells = (task.folder / TRAIN).read_text().splitlines()[0].split()
     assert int(label) == rows.y[0]
     assert [cell.split(":")[0] for cell in cells] == ["1", "2", "3"]
-    assert [float(cell.split(":")[1]) for cell in cells] == pytest.approx(rows.X[0])
+    values = [cell.split(":")[1] for cell in cells]
+    assert np.array_equal(np.float32(values), rows.X[0])
+    # KOL gathers digits in an integer of 32 bits.
+    assert all(int(value.lstrip("-").replace(".", "")) < 2**31 for value in values)
+
+
+def test_only_what_is_not_zero_is_written(tmp_path: Path) -> None:
+    rows = made_up()
+    rows.X[0] = [0.0, -1.5, 0.0]
+    rows.X[1] = 0.0
+    for kind in (np.asarray, scipy.sparse.csr_matrix):
+        stored("ijcnn1", rows._replace(X=kind(rows.X)), tmp_path, as_text=True)
+        lines = (tmp_path / TRAIN).read_text().split("\n")
+        assert lines[:2] == [f"{rows.y[0]} 2:-1.5", f"{rows.y[1]}"]
+        assert len(lines) == len(rows.y) + 1
 
 
 # ---- what goes wrong -------------------------------------------------------------
