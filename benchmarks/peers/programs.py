@@ -6,7 +6,7 @@ processor time of the whole program.
 
 | program | parameters of theirs, from ours |
 |---|---|
-| KOL | gamma as ours; -D is the number of frequencies, whose features are not normalised: its step for FOGD is eta0 / D |
+| KOL | gamma as ours; -D is the number of frequencies, whose features are not normalised: its step for FOGD is eta0 / D; BOGD's lambda is not 0 unless told |
 | BudgetedSVM | its kernel is exp(-g/2 d^2): g is twice ours; lambda is 1/(nC) for BSGD, 1/C for LLSVM |
 | BSCA's | C and gamma as ours; method 0 is BSGD, 1 is BSCA |
 | Shark | a library, no program: see `SHARK` |
@@ -90,7 +90,11 @@ KOL = Program(
         "Projectron": Algorithm("Projectron", _with("projectron", B=_budget)),
         "Projectron++": Algorithm("Projectron++", _with("projectronpp", B=_budget)),
         "BPA-S": Algorithm("BPA-S", _with("bpas", B=_budget, cbpas=lambda task: 1)),
-        "BOGD": Algorithm("BOGD", _with("bogd", B=_budget, eta=_step)),
+        # Its lambda is 0.001 where none is given, and ours here has none.
+        "BOGD": Algorithm(
+            "BOGD",
+            _with("bogd", B=_budget, eta=_step, **{"lambda": lambda task: 0}),
+        ),
         "FOGD": Algorithm(
             "FOGD", _with("fogd", D=_budget, eta=lambda task: ETA0 / task.budget)
         ),

@@ -102,6 +102,11 @@ def test_kol_is_asked_and_understood(
     ]
 
 
+def test_bogd_of_kol_does_not_shrink_as_it_would_by_itself(task: Task) -> None:
+    options = PROGRAMS["kol"].algorithms["BOGD"].options(task)
+    assert options[options.index("-lambda") + 1] == 0
+
+
 def test_budgeted_svm_trains_then_predicts(
     program: Callable[..., Path], task: Task, tmp_path: Path
 ) -> None:
