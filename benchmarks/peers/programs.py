@@ -164,7 +164,10 @@ def _dual(method: int) -> Callable[[Task], Sequence[Any]]:
 
 # After an epoch it finds objectives over all rows and tests, which its training time
 # on the screen includes; that in its file is of the epoch alone. As published it
-# searches by golden sections, reads a look-up table and does not use it.
+# searches by golden sections, reads a look-up table and does not use it. As published
+# it does not compile either: streams that it writes to are not declared, and `main`
+# asks for solvers and a heuristic that no header declares. Declaring the streams and
+# striking out the rest leaves methods 0 and 1 as they are. It shuffles rows by itself.
 BSCA = Program(
     title="BSCA authors'",
     source="https://github.com/JUQad/BudgetedSdualSVM",
