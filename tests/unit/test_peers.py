@@ -166,6 +166,13 @@ def test_every_algorithm_stands_against_one_of_ours(task: Task) -> None:
     assert all(peer.against in OURS for peer in INSTALLED.values())
 
 
+def test_ours_learn_rows_in_the_order_of_the_file(task: Task) -> None:
+    asked_for = [one.make(task).get_params() for one in OURS.values()]
+    in_turn = [given["shuffle"] for given in asked_for if "shuffle" in given]
+    assert len(in_turn) > len(OURS) // 2
+    assert in_turn == [False] * len(in_turn)
+
+
 def test_processor_time_counts_where_a_program_tells_none() -> None:
     reading = PROGRAMS["budgetedsvm"].reading
     found = read("Testing error rate: 50 percent", reading, [3.0, 1.0])
