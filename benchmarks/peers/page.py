@@ -44,8 +44,9 @@ METHOD = """\
 - "times ours" are the seconds of `fit` over those of the one of ours that it stands
   against, "times our fastest" over those of our fastest on this task.
 - The error is that on the test rows, of the last iterate of those that learn online
-  (KOL: of the mean of its iterates), which for the perceptrons depends much on the last
-  few rows. "mistakes" are the rows that were predicted wrong before they were learnt.
+  (KOL's FOGD and NOGD: of their mean), which for the perceptrons depends much on the
+  last few rows. "mistakes" are the rows that were predicted wrong before they were
+  learnt.
 - Rows are shuffled and in single precision; sparse where the table says so. ijcnn1 and
   a9a have published test parts, of which {tests} rows are drawn; cod-rna is
   standardised, covtype (class 2 or not) has features in [0, 1]; of these two, rows are
@@ -66,6 +67,8 @@ A folder is searched for its programs, also in `bin`, `build` and the like; one 
 not there is an error that says what is missing, one that fails a row that says why.
 Programs read files in LIBSVM's format, and where they tell the seconds of learning
 without those of reading, these count; "whole program" is the processor time of all.
+KOL reads while it learns, and tells seconds by the clock: its processor time counts, in
+the proportion of its seconds of learning and testing.
 The authors' BSCA ends an epoch with objectives over all rows, which are left out.
 It searches partners by golden sections unless it is built for its look-up table, which
 lies in its folder as `wd_param.txt` then. Shark is a library: `shark-bsgd C GAMMA

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 import scipy.sparse
-from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import StandardScaler, minmax_scale
 
 from onkel.data.catalogue import load
@@ -101,10 +100,24 @@ def stored(name: str, rows: Rows, folder: Path, as_text: bool) -> list[Task]:
     folder.mkdir(parents=True, exist_ok=True)
     joblib.dump(rows, folder / ROWS)
     if as_text:
-        dump_svmlight_file(rows.X, rows.y, str(folder / TRAIN), zero_based=False)
-        dump_svmlight_file(
-            rows.X_test, rows.y_test, str(folder / TEST), zero_based=False
-        )
+        _write(rows.X, rows.y, folder / TRAIN)
+        _write(rows.X_test, rows.y_test, folder / TEST)
     gamma, C, budgets = SETS[name]
     n, d = rows.X.shape
     return [Task(name, folder, n, d, gamma, C, budget) for budget in budgets]
+
+
+def _write(X: Any, y: np.ndarray, path: Path) -> None:
+    """Write rows in LIBSVM's format.
+
+    Nine digits are a single-precision number, and all that KOL can read: it gathers
+    the digits of a number in an integer of 32 bits, and more of them run over.
+    """
+    rows = scipy.sparse.csr_matrix(X)
+    with path.open("w") as file:
+        for i, label in enumerate(y.tolist()):
+            row = slice(rows.indptr[i], rows.indptr[i + 1])
+            indices, values = rows.indices[row].tolist(), rows.data[row].tolist()
+            pairs = zip(indices, values, strict=True)
+            cells = [f"{index + 1}:{value:.9g}" for index, value in pairs]
+            file.write(" ".join([f"{label}", *cells]) + "\n")
