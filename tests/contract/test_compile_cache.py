@@ -232,6 +232,19 @@ def test_what_other_sources_left_is_not_opened_and_goes(
     assert {entry, later} < set(entries(cache))
 
 
+def test_every_file_with_compiled_code_is_part_of_the_stamp() -> None:
+    package = Path(onkel.__file__).parent
+    covered = {path for kind in compile_cache.COMPILED for path in package.glob(kind)}
+    rooms = [room for room in package.iterdir() if room.is_dir()]
+    with_code = {
+        path
+        for room in rooms
+        for path in room.rglob("*.py")
+        if "onkel.compiled.functions import" in path.read_text()
+    }
+    assert with_code <= covered
+
+
 def test_settings_that_change_the_code_have_entries_of_their_own(
     fresh: Fresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:

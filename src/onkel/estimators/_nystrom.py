@@ -21,7 +21,7 @@ from onkel.problem.kernels import Kernel
 KMEANS_STEPS = 10
 # Rows a landmark that k-means gets to see: means of more would be no better, and it
 # would take longer than everything else.
-KMEANS_ROWS = 50
+KMEANS_ROWS = 20
 
 
 def checked_rank(estimator: Any, default: int) -> int:
@@ -51,7 +51,7 @@ class Landmarks(Budgeted, AnyKernel):
     landmarks: str = parameter(
         one_of({"kmeans", "uniform", "first"}),
         default="kmeans",
-        text='Which points. "kmeans": the centres of k-means (on at most 50 rows for '
+        text='Which points. "kmeans": the centres of k-means (on at most 20 rows for '
         'each). "uniform": rows at random. "first": the first rows.',
     )
 

@@ -19,7 +19,7 @@ with l the hinge, half its square, or the epsilon-insensitive loss.
 
 Deviations: eigenvalues below 1e-5 of the largest, or below what noise in kernel values
 makes of them (`features/nystrom.py`), are cut, instead of set to 0. k-means sees at
-most 50 rows a landmark. All rows are solved at once, in up to 1000 passes to a
+most 20 rows a landmark. All rows are solved at once, in up to 1000 passes to a
 tolerance of 1e-3 (public code: 30 passes, 0.01, and chunks between which it forgets the
 dual variables). The rank is the budget by default. Three classes or more: one against
 the rest. It needs the features of all rows in memory, and has no partial_fit.

@@ -17,7 +17,7 @@ from onkel.compiled.functions import inner, jit
 from onkel.problem import dual_steps
 from onkel.problem.losses import Loss
 
-LONGEST_REST = 31  # passes
+LONGEST_REST = 127  # passes
 # Share of the tolerance below which a row hardly moves. Not 0: whether a row moves at
 # all may be rounding, and dense and sparse rows are to have the same solution.
 HARDLY = 0.01
@@ -125,16 +125,17 @@ def solve(
     targets, weights = y.astype(np.float64), C.astype(np.float64)
     problem = Problem(loss, Z, targets, weights, squares, HARDLY * tol)
     rows, features = Z.shape
-    counts = np.zeros((2, rows), np.int64)
-    state = State(np.zeros(features), np.zeros(rows), *counts)
+    rest, due = np.zeros(rows, np.int64), np.full(rows, max_iter)
+    state = State(np.zeros(features), np.zeros(rows), rest, due)
+    state.due[counted] = 0
     violation = np.inf
     for now in range(max_iter):
         if now == max_iter - 1:  # so that it ends with what all rows say
-            state.due[:] = 0
-        due = counted[state.due[counted] <= now]
+            state.due[counted] = 0
+        due = np.flatnonzero(state.due <= now)
         violation = _sweep(problem, state, rng.permutation(due), now)
         if violation <= tol:
             if len(due) == len(counted):
                 return Solution(state.w, now + 1, violation)
-            state.due[:] = 0
+            state.due[counted] = 0
     return Solution(state.w, max_iter, violation)
