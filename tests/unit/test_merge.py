@@ -134,6 +134,25 @@ def test_no_loss_falls_below_the_bound_that_the_table_gives() -> None:
         assert lower_bound(table, p, q, r, kappa) <= meet(p, q, r, kappa).loss
 
 
+def test_no_loss_falls_below_its_outline() -> None:
+    kappas = np.concatenate([np.linspace(0.0, 1.0, 400), np.geomspace(1e-8, 1e-2, 40)])
+    kappas = kappas[kappas < 1.0]
+    bench, out = Bench(np.ones(len(kappas) + 1), capacity=512), np.zeros(512)
+    values = np.append(np.clip(kappas, 1e-12, None), 1.0)
+    last = len(kappas)
+    for mu in np.append(np.linspace(0.5, 1.0, 60, endpoint=False), 0.9999):
+        for own, other in ((mu, 1.0 - mu), (1.0 - mu, mu)):
+            bench.model.coef[0, :last], bench.model.coef[0, last] = other, own
+            least = merge.outline(bench.model, last, values, out)
+            p, q, r = own * own, own * other, other * other
+            exact = np.array([meet(p, q, r, k).loss for k in values[:-1]])
+            assert least == out[:last].min()
+            assert out[last] == np.inf
+            assert (out[:last] <= exact * (1.0 + 1e-9) + 1e-15).all()
+            # Without these partners are found as well, but not as soon.
+            assert (out[:last] >= 0.57 * exact).all()
+
+
 def test_the_bound_is_tight_for_one_output() -> None:
     table = merge.table()
     for p, _, r, kappa in random_rows(2, 500):

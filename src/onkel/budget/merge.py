@@ -262,7 +262,9 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
     """Bound the loss of merging m with each centre from below; return the least bound.
 
     For one output WD = R ((a_m a_n / (a_m + a_n)) (1 - kappa))^2, where R, the table's
-    entry, is at least 1 + kappa. Infinite where the signs differ, and for m itself.
+    entry, is at least 1 + kappa, and at least 1 / (mu^2 (1 + kappa)). By the latter WD
+    is at least the lighter one's square times (1 - kappa)^2 / (1 + kappa), which is a
+    good bound for like weights. Infinite where the signs differ, and for m itself.
     """
     size = model.counters[0].count
     coef = model.coef[0]
@@ -272,8 +274,10 @@ def outline(model: Model, m: int, values: Any, out: Any) -> float:
     for n in range(size):
         a = sign * coef[n]
         # |a|, not a: where the signs differ the sum might be 0
-        root = own * abs(a) / (own + abs(a)) * max(one - values[n], 0 * one)
-        out[n] = root * root * (one + values[n]) if a > 0 else never
+        both, light = own * abs(a) / (own + abs(a)), min(own, abs(a))
+        apart, near = max(one - values[n], 0 * one), one + values[n]
+        bound = max(both * both * near, light * light / near) * apart * apart
+        out[n] = bound if a > 0 else never
     out[m] = never
     least = never
     for n in range(size):
