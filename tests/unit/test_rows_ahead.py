@@ -93,3 +93,17 @@ def test_a_new_pass_turns_the_centres_anew() -> None:
     rows_ahead.start(ahead)
     rows_ahead._turn(ahead, other, 3)
     np.testing.assert_array_equal(ahead.turned[:, :3], other.grid[:3].T)
+
+
+def test_a_repaired_root_projects_all_anew() -> None:
+    bench = made()
+    bench.block.ahead.wanted[0] = 1
+    project_row_ahead(bench.model, bench.block, 0)
+    assert rows_ahead.place_of(bench.block.ahead, 1) == 1
+    cache = bench.model.cache
+    cache.root[:5, :5] *= 2.0  # as if it had been that wrong before
+    cache.status[0].repairs += 1
+    project_row_ahead(bench.model, bench.block, 1)
+    size = bench.size
+    wanted = cache.root[:size, :size].T @ cache.column[:size]
+    np.testing.assert_allclose(cache.work[:size], wanted, rtol=1e-12)

@@ -117,6 +117,7 @@ def project_row_ahead(model: Model, block: Block, t: int) -> float:
     cache, status, size = model.cache, model.cache.status[0], model.counters[0].count
     ahead, turned = block.ahead, cache.root.T[:size]
     kernel, points = block.similarity, model.points
+    rows_ahead.follow(ahead, status.repairs)
     place = rows_ahead.place_of(ahead, t)
     if place < 0:
         place = 0

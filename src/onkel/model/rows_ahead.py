@@ -45,6 +45,7 @@ class Ahead(NamedTuple):
     points: Any  # shape (at once, features), float64: themselves
     turned: Any  # shape (features, capacity), float64: the centres, feature by feature
     known: Any  # shape (1,), int64: how many of them
+    repairs: Any  # shape (1,), int64: those of the root that the rows were projected on
     columns: Any  # shape (at once, capacity), float64: k(c_j, x)
     projected: Any  # shape (at once, capacity), float64: root' of that
 
@@ -67,6 +68,7 @@ def empty(outputs: int, capacity: int, features: int) -> Ahead:
         points=np.zeros((AT_ONCE, features)),
         turned=np.zeros((features, capacity)),
         known=np.zeros(1, np.int64),
+        repairs=np.zeros(1, np.int64),
         columns=np.zeros(square),
         projected=np.zeros(square),
     )
@@ -84,7 +86,7 @@ def _start(ahead: Ahead) -> None:
 
 @typedispatch(optional=True)
 def forget(ahead: Any) -> None:
-    """Begin anew: another block, or another root."""
+    """Begin anew: another block."""
 
 
 @forget.register(Ahead)
@@ -101,6 +103,15 @@ def _turn(ahead: Ahead, points: Points, size: int) -> None:
         for k in range(len(ahead.turned)):
             ahead.turned[k, j] = coordinate(points, j, k)
     ahead.known[0] = size
+
+
+@inner
+def follow(ahead: Ahead, repairs: int) -> None:
+    """Forget what was projected, too, if the root has been computed afresh since."""
+    if ahead.repairs[0] != repairs:
+        ahead.repairs[0] = repairs
+        for i in range(len(ahead.rows)):
+            ahead.rows[i] = -1
 
 
 @inner
