@@ -55,8 +55,8 @@ VARIANTS = [
 ]
 
 
-# These take ten to a hundred times as long as others. What weight a class has is said in
-# one place for all systems; tests/exact has what each makes of rows that have weights.
+# These take ten to a hundred times as long as others. What a class's weight is, is said
+# in one place for all systems; tests/exact has what each makes of weights of rows.
 LONG = (
     "check_class_weight_classifiers",
     "check_sample_weight_equivalence_on_dense_data",
