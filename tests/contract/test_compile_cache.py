@@ -433,6 +433,7 @@ def test_code_of_other_packages_is_compiled_anew_when_it_changes(
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
         # Two versions within a second would share their bytecode.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        environment["NUMBA_OPT"] = "0"  # any code is kept alike; this is sooner there
         run = subprocess.run(
             [sys.executable, "-c", USED],
             cwd=tmp_path,
