@@ -347,7 +347,6 @@ def test_block_chunks_precision_and_format_do_not_matter(
     for block_size, chunks in (
         (1, []),
         (7, [1, 2, 50, 51]),
-        (64, [100]),
         (ROWS, []),
         ("auto", range(10, ROWS, 10)),
     ):
