@@ -198,10 +198,7 @@ def each(names: Iterable[str]) -> Any:
 
 # What is compiled for single precision is compiled for it alone. It reaches points,
 # caches and means, each of which is there without these; strategies see values only.
-IN_DOUBLE_ALONE = (
-    *("bpa-p", "bogd++", "bogd++-r", "bsgd-ball", "bsgd-knn", "bsgd-projection"),
-    *("bsgd-mean", "bsgd-r"),
-)
+IN_DOUBLE_ALONE = ("bogd++", "bogd++-r", "bsgd-ball", "bsgd-mean", "bsgd-r")
 
 
 def precisions(name: str) -> list[Any]:

@@ -311,11 +311,8 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
 IN_DOUBLE_ALONE: list[dict[str, Any]] = [
     {"ball": True},
     {"maintenance": "merge", "n_merged": 4},
-    {"maintenance": "projection"},
-    {"maintenance": "projection_knn"},
     {"sampling": "as_printed"},
     {"sampling": "weighted"},
-    {"variant": "p"},
 ]
 IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3", "AVM-hinge-sphere")
 
