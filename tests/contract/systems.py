@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import onkel
+from tests import EVERYTHING
 
 BUDGET = 12
 FEATURES = 3
@@ -192,6 +193,29 @@ def each(names: Iterable[str]) -> Any:
     """Parametrize a test over systems."""
     return pytest.mark.parametrize(
         "system", [pytest.param(SYSTEMS[name], id=name) for name in names]
+    )
+
+
+# What is compiled for single precision is compiled for it alone. It reaches points,
+# caches and means, each of which is there without these; strategies see values only.
+IN_DOUBLE_ALONE = ("bogd++", "bogd++-r", "bsgd-ball", "bsgd-mean", "bsgd-r")
+
+
+def precisions(name: str) -> list[Any]:
+    """Return in which precisions a system learns in the quick whole."""
+    both = EVERYTHING or name not in IN_DOUBLE_ALONE
+    return [np.float64, np.float32] if both else [np.float64]
+
+
+def each_in_its_precisions(names: Iterable[str]) -> Any:
+    """Parametrize a test over systems and precisions."""
+    return pytest.mark.parametrize(
+        "system, dtype",
+        [
+            pytest.param(SYSTEMS[name], dtype, id=f"{dtype.__name__}-{name}")
+            for name in names
+            for dtype in precisions(name)
+        ],
     )
 
 

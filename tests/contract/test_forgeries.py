@@ -56,9 +56,9 @@ def strange_class() -> Any:
 
 
 def another_average() -> Any:
-    model = onkel.DualSGDClassifier(
-        gamma=0.5, budget=5, merge_size=2, n_components=8, average="full"
-    ).partial_fit(X[:50], y[:50])
+    model = onkel.BSGDClassifier(gamma=0.5, budget=5, average="full").partial_fit(
+        X[:50], y[:50]
+    )
     whole = onkel.BSGDClassifier(
         gamma=0.5, budget=5, average="full", average_exact=True
     ).partial_fit(X[:50], y[:50])

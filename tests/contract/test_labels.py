@@ -20,6 +20,7 @@ from tests.contract.systems import (
     System,
     data,
     each,
+    each_in_its_precisions,
     goes_on_alike,
     rows,
 )
@@ -415,8 +416,7 @@ def test_probabilities_exist_for_log_loss_only(system: System) -> None:
         assert hasattr(model.set_params(loss="log_loss"), "predict_proba")
 
 
-@each(LOG_LOSS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each_in_its_precisions(LOG_LOSS)
 def test_probabilities_are_those_of_the_scores(system: System, dtype: Any) -> None:
     for classes in (2, 4):
         X, y = data(system, 150, classes=classes)

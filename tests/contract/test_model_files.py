@@ -25,6 +25,7 @@ from tests.contract.systems import (
     System,
     data,
     each,
+    each_in_its_precisions,
     goes_on_alike,
 )
 
@@ -59,8 +60,7 @@ def test_a_stream_can_be_saved_after_every_row(system: System, tmp_path: Path) -
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-@each(RANDOM)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each_in_its_precisions(RANDOM)
 def test_a_loaded_model_of_sparse_rows_goes_on_with_the_same_bits(
     system: System, dtype: Any, tmp_path: Path
 ) -> None:

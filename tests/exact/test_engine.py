@@ -306,17 +306,27 @@ def test_learning_equals_the_oracle(system: System, task: str) -> None:
 
 
 # Strategies never see the form of the rows: single precision and CSR meet for some
-# only, and neither meets all tasks.
+# only, and neither meets all tasks. Each cache, and what moves centres, is there in
+# single precision without these.
+IN_DOUBLE_ALONE: list[dict[str, Any]] = [
+    {"ball": True},
+    {"maintenance": "merge", "n_merged": 4},
+    {"sampling": "as_printed"},
+    {"sampling": "weighted"},
+]
 IN_ALL_FORMATS = ("RBP", "BSGD-hinge-merge", "Projectron-0.3", "AVM-hinge-sphere")
 
 
 def formats() -> Iterator[Any]:
     for case in with_few_losses(CASES):
+        given = case.values[0].parameters.items()
+        double = any(one.items() <= given for one in IN_DOUBLE_ALONE)
         for dtype, sparse in itertools.product((np.float64, np.float32), (False, True)):
             unusual = (dtype is np.float32) + sparse
             left_out = unusual == 2 or (unusual == 1 and case.values[1] == "binary")
-            some = str(case.id).startswith(IN_ALL_FORMATS)
-            if left_out and not some and not EVERYTHING:
+            left_out &= not str(case.id).startswith(IN_ALL_FORMATS)
+            left_out |= dtype is np.float32 and double
+            if left_out and not EVERYTHING:
                 continue
             name = f"{case.id}-{dtype.__name__}-{'csr' if sparse else 'dense'}"
             yield pytest.param(*case.values, dtype, sparse, id=name)
@@ -334,7 +344,6 @@ def test_block_chunks_precision_and_format_do_not_matter(
     for block_size, chunks in (
         (1, []),
         (7, [1, 2, 50, 51]),
-        (64, [100]),
         (ROWS, []),
         ("auto", range(10, ROWS, 10)),
     ):
@@ -376,7 +385,8 @@ def test_every_kernel_equals_the_oracle(
 def test_merging_and_the_ball_equal_the_oracle() -> None:
     # The norm changes by what merging and projecting take away.
     X, y = data("regression", seed=5)
-    for kept, ball in itertools.product(KEPT[:4], (True, "as_printed")):
+    kept_so = KEPT[:4] if EVERYTHING else [KEPT[0], *KEPT[2:4]]  # merging is merging
+    for kept, ball in itertools.product(kept_so, (True, "as_printed")):
         parameters = {**PEGASOS, **BUDGETED, **kept, "loss": "squared_error"}
         parameters = {**parameters, "alpha": 0.5, "ball": ball}
         system = System("BSGD", bsgd.run, parameters)

@@ -29,6 +29,7 @@ from tests.exact.test_engine import (
     data,
     labels_of,
     learn,
+    oracle,
     with_few_losses,
 )
 
@@ -98,10 +99,10 @@ def systems() -> Iterator[Any]:
         yield Featured("DualSGD", dual_sgd.run, dual, tasks=tasks), ""
         one = {**dual, "merge_size": 1, "budget": 8}
         yield Featured("DualSGD", dual_sgd.run, one, tasks=tasks), "one"
-        for name, oracle in ORACLES.items():
+        for name, choice in ORACLES.items():
             # The losses differ in a slope only.
             if loss in SMOOTH[:2] or (loss in SMOOTH and name == "coverage"):
-                reduced = {**given, **REDUCED, **oracle}
+                reduced = {**given, **REDUCED, **choice}
                 system = Featured("DualSVRG", dual_svrg.run, reduced, tasks=tasks)
                 yield system, name
 
@@ -151,7 +152,7 @@ def scores_of(result: Any, X: np.ndarray, mean: bool = False) -> np.ndarray:
 @pytest.mark.parametrize("system, task", CASES)
 def test_learning_equals_the_oracle(system: System, task: str) -> None:
     X, y = data(task)
-    wanted = system.run(X, y, task, gamma=0.5)
+    wanted = oracle(system, task, gamma=0.5, precision=np.float64)
     model = system.estimator(task, gamma=0.5)
     agree(learn(model, X, y, task, []), wanted.scores, 1e-8)
     assert model.model_size_ == len(wanted.centers) == wanted.sizes[-1]
@@ -184,17 +185,15 @@ def precisions() -> Iterator[Any]:
 def test_block_chunks_precision_and_format_do_not_matter(
     system: System, task: str, dtype: Any, forms: list[Callable]
 ) -> None:
-    X, y = data(task, seed=1)
-    # float32 rounds the features and frequencies, and so must the oracle's.
+    X, y = data(task)
     X = X.astype(dtype)
-    double = X.astype(np.float64)
-    wanted = system.run(double, y, task, gamma=0.5, precision=dtype).scores
+    # float32 rounds the frequencies, and so must the oracle's.
+    wanted = oracle(system, task, gamma=0.5, precision=dtype).scores
     for form, (block_size, chunks) in itertools.product(
         forms,
         (
             (1, []),
             (7, [1, 2, 50, 51]),
-            (64, [100]),
             (ROWS, []),
             ("auto", range(10, ROWS, 10)),
         ),
@@ -227,7 +226,7 @@ def test_every_kernel_equals_the_oracle(
         shape |= {"degree": 2, "coef0": 0.5, "eta0": 0.1}
     elif kernel == "poly":
         pytest.skip("poly has no Fourier features")
-    wanted = system.run(X, y, task, **shape).scores
+    wanted = oracle(system, task, seed=2, **shape).scores
     model = system.estimator(task, **shape, block_size=16)
     if sparse:
         X = scipy.sparse.csr_matrix(X)
@@ -281,10 +280,10 @@ def test_with_exact_features_all_oracles_of_dual_svrg_agree(task: str) -> None:
     loss = "squared_error" if task == "regression" else "log_loss"
     given = {**REDUCED, "loss": loss, "eta0": 0.05, "kernel": "linear"}
     found = []
-    for oracle in ORACLES.values():
-        if "reset" in oracle:
+    for choice in ORACLES.values():
+        if "reset" in choice:
             continue  # another algorithm
-        system = Featured("DualSVRG", dual_svrg.run, {**given, **oracle})
+        system = Featured("DualSVRG", dual_svrg.run, {**given, **choice})
         found.append(learn(system.estimator(task), X, y, task, [100]))
     for scores in found[1:]:
         np.testing.assert_allclose(scores, found[0], rtol=1e-9, atol=1e-9)

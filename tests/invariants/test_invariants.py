@@ -29,6 +29,7 @@ from tests.contract.systems import (
     System,
     data,
     each,
+    each_in_its_precisions,
     scores,
 )
 
@@ -417,8 +418,7 @@ def test_one_row_is_enough(system: System) -> None:
     assert model.t_ == 1
 
 
-@each(["rbp", "bpa", "forgetron", "bogd++", "bsgd-r"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each_in_its_precisions(["rbp", "bpa", "forgetron", "bogd", "bogd++", "bsgd", "bsgd-r"])
 @pytest.mark.parametrize("gamma", [1e-300, 1e-50, 1e6, 1e30, 1e39, 1e300])
 def test_extreme_gammas_are_survived(system: System, dtype: Any, gamma: float) -> None:
     X, y = data(system, ROWS)
@@ -481,8 +481,7 @@ def test_what_was_learnt_survives_a_long_silence(system: System) -> None:
     healthy(twin, X)
 
 
-@each(["bogd", "bogd++", "ogd"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each_in_its_precisions(["bogd", "bogd++", "ogd"])
 def test_coefficients_that_have_shrunk_to_nothing_do_no_harm(
     system: System, dtype: Any
 ) -> None:

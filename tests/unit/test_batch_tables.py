@@ -222,8 +222,6 @@ class Sleeper:
 
 def test_a_fit_is_stopped_at_its_limit() -> None:
     work = small_task()
-    fitted = fit_within(60.0, SVC(), work.X, work.y)
-    assert fitted.model.score(work.X, work.y) > 0.8 and fitted.seconds >= 0
     with pytest.raises(TimeoutError, match="needs more than 1 s"):
         fit_within(1.0, Sleeper(dies=False), work.X, work.y)
     with pytest.raises(RuntimeError, match="Sleeper ended with code 3"):
@@ -232,9 +230,10 @@ def test_a_fit_is_stopped_at_its_limit() -> None:
 
 def test_a_fit_with_a_limit_works_in_a_worker_of_joblib() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
-    task = delayed(fit_within)(60.0, SVC(), X, X[:, 0] > 0)
+    y = X[:, 0] > 0
+    task = delayed(fit_within)(60.0, SVC(), X, y)
     for fitted in Parallel(n_jobs=2)([task, task]):
-        assert len(fitted.model.support_) > 0
+        assert fitted.model.score(X, y) > 0.8 and fitted.seconds >= 0
 
 
 @pytest.mark.parametrize(
