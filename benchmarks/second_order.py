@@ -34,16 +34,17 @@ class System(NamedTuple):
     update: float
 
 
-# A triangular root is half a matrix. BPA-P and the projection solve twice, look at all
-# diagonal entries, take a column, and reflect, which reads and writes.
+# A triangular root is half a matrix; that several rows share a pass over it does not
+# count, so that the Projectrons reach more than what memory can do. BPA-P and the
+# projection look once, take a column, and reflect, which reads and writes.
 SYSTEMS = {
     "Projectron": System(lambda **given: onkel.ProjectronClassifier(**given), 0.5, 0.5),
     "Projectron++": System(
         lambda **given: onkel.ProjectronClassifier(**given, aggressive=True), 0.5, 0.5
     ),
-    "BPA-P": System(lambda **given: onkel.BPAClassifier(**given, variant="p"), 1, 5),
+    "BPA-P": System(lambda **given: onkel.BPAClassifier(**given, variant="p"), 1, 3),
     "BSGD, projection": System(
-        lambda **given: onkel.BSGDClassifier(**given, maintenance="projection"), 1, 5
+        lambda **given: onkel.BSGDClassifier(**given, maintenance="projection"), 1, 3
     ),
 }
 

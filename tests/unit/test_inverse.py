@@ -326,6 +326,7 @@ def test_the_victim_and_its_projection_equal_brute_force(
         np.testing.assert_allclose(cost[:5], lost, rtol=1e-3)
         if not by_residual:
             lost = (coef**2).sum(axis=0) * np.diag(before.gram())
+        inverse_diagonal(bench.model.cache, 5, bench.model.cache.work)
         maintain(Project(by_residual), bench.model, bench.block, 0)
         check_projected(bench, before, int(lost.argmin()))
 

@@ -19,7 +19,6 @@ from onkel.model.expansion import drop, oldest_smallest, spread, squared_norms, 
 from onkel.model.inverse import (
     Inverse,
     inverse_column,
-    inverse_diagonal,
     project_row,
     row_in_span,
 )
@@ -37,7 +36,7 @@ class Project(NamedTuple):
 def losses(model: Model, out: Any) -> None:
     """Squared norm of what is lost by projecting out each centre.
 
-    The diagonal of the inverse has to be in the cache's room to work in.
+    The diagonal of the inverse is where projecting and inserting a row has left it.
     """
     squared_norms(model, out)
     for j in range(model.counters[0].count):
@@ -69,10 +68,8 @@ def _add_to_span(strategy: Project, model: Model, output: int, weight: float) ->
 @maintain.register(Project)
 def _maintain(strategy: Project, model: Model, block: Block, t: int) -> None:
     if strategy.by_residual:
-        cache, size = model.cache, model.counters[0].count
-        inverse_diagonal(cache, size, cache.work)
-        losses(model, cache.column)
-        p = oldest_smallest(model, cache.column)
+        losses(model, model.cache.column)
+        p = oldest_smallest(model, model.cache.column)
     else:
         p = smallest_share(model, block.scratch)
     project_out(model, block, t, p)
