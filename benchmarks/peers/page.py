@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks import roofline, second_order
 from benchmarks.peers.bouts import SLOW
 from benchmarks.peers.launch import limit_told
-from benchmarks.peers.picture import picture
+from benchmarks.peers.picture import FAR, picture
 from benchmarks.peers.programs import PROGRAMS
 from benchmarks.peers.tasks import SETS
 from benchmarks.peers.worker import WARM_UP_ROWS
@@ -32,13 +32,24 @@ that one has built takes part if its folder is named, as often as there are prog
 Nobody is tuned here: all have the same kernel, C and budget, and linear models and
 trees their defaults. What tuning brings is in [comparison.md](comparison.md).
 """
+EDGE = f"""\
+At the first budget of every data set; the number beside a name is its error. Who errs
+more than {FAR:g} times as often as a constant answer is drawn at the upper edge.
+"""
+SUMMARY = """\
+## Each peer beside ours
+
+How many times as long as ours its `fit` took, by data set and budget; in brackets its
+error less ours, in points: below 0 it errs less. It stands against the one of ours that
+learns in the same way, or else the nearest to it.
+"""
 METHOD = """\
 ## How it is measured
 
 - Seconds are processor time of one thread: of `fit` on all rows, and of `predict` on
   the test rows. Everybody has a process of their own; its memory is the peak of all of
   it, Python and the rows among it. Code is compiled before, on {warm_up:,} rows.
-- One of ours and those that stand against it take turns, for {rounds} rounds at most;
+- One of ours and those that stand against it take turns (rounds: at most {rounds});
   the least time counts, and the mean error. A fit of more than {slow:g} s is not
   repeated. After {limit:g} s of processor time it is stopped, and the table says so.
 - "times ours" are the seconds of `fit` over those of the one of ours that it stands
@@ -184,6 +195,7 @@ def summary_of(content: Content) -> list[str]:
         for name, record in records.items()
         if record["against"]
     }
+    heads = [task.replace("/", ", budget ") for task in tasks]
     lines = []
     for name, against in peers.items():
         line = [literal(name), literal(against)]
@@ -197,7 +209,7 @@ def summary_of(content: Content) -> list[str]:
                 told += f" ({100 * (record['error'] - ours['error']):+.1f})"
             line.append(told)
         lines.append(line)
-    return markdown(["peer", "ours", *tasks], lines)
+    return markdown(["peer", "against ours", *heads], lines)
 
 
 def _set_told(content: Content, task: str) -> str:
@@ -218,7 +230,7 @@ def _programs_told() -> str:
         against = dict.fromkeys(of.against for of in program.algorithms.values())
         lines.append(
             f"| `{name}` | {made}, [{program.title}]({program.source}) | "
-            f"{', '.join(against)} |"
+            f"{'; '.join(against)} |"
         )
     return "\n".join(lines)
 
@@ -226,10 +238,8 @@ def _programs_told() -> str:
 def page(content: Content) -> str:
     """Write the page in Markdown."""
     machine = content["machine"]
-    lines = [INTRODUCTION, "![error against seconds](peers.png)", ""]
-    lines += ["## Times ours", ""]
-    lines += ["Seconds to fit over ours; in brackets its error less ours, in points."]
-    lines += ["", *summary_of(content)]
+    lines = [INTRODUCTION, "![error against seconds](peers.png)", "", EDGE]
+    lines += [SUMMARY, *summary_of(content)]
     for task in tasks_in(content):
         name, budget = task.split("/")
         lines += [f"## {name}, budget {budget}", "", _set_told(content, task), ""]
