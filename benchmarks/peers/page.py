@@ -29,6 +29,8 @@ that one has built takes part if its folder is named, as often as there are prog
 
     python -m benchmarks.peers --output docs --limit 600 --peer kol=../KOL
 
+A second build of the same program, say with other flags, is called after its folder.
+
 Nobody is tuned here: all have the same kernel, C and budget, and linear models and
 trees their defaults. What tuning brings is in [comparison.md](comparison.md).
 """
@@ -99,10 +101,11 @@ this table alone.
 BANDWIDTH = """\
 ## Bandwidth
 
-What updates of O(budget^2) read of the inverse Gram matrix, a second, beside a dot
-product of as many numbers, which the caches hold if they are few, and one of numbers in
-memory. `python -m benchmarks second_order` prints this table alone, and `python -m
-benchmarks flat_cost` the cost of a row along three million.
+What updates of O(budget^2) read and write of a root of the inverse Gram matrix, a
+second, beside what a dot product of as many numbers reads, which the caches hold if
+they are few, and one of numbers in memory. Writing goes beside reading, so that a share
+may be more than all. `python -m benchmarks second_order` prints this table alone, and
+`python -m benchmarks flat_cost` the cost of a row along three million.
 """
 
 
