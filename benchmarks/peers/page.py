@@ -81,7 +81,10 @@ not there is an error that says what is missing, one that fails a row that says 
 Programs read files in LIBSVM's format, and where they tell the seconds of learning
 without those of reading, these count; "whole program" is the processor time of all.
 KOL reads while it learns, and tells seconds by the clock: its processor time counts, in
-the proportion of its seconds of learning and testing.
+the proportion of its seconds of learning and testing. Its FOGD takes a root of numbers
+that rounding makes negative, in predicting only: such a row has no score and counts as
+of class -1, so that not its error, but its mistakes tell how it learns. Its NOGD needs
+as many updates as centres.
 The authors' BSCA ends an epoch with objectives over all rows, which are left out.
 It searches partners by golden sections unless it is built for its look-up table, which
 lies in its folder as `wd_param.txt` then. Shark is a library: `shark-bsgd C GAMMA
