@@ -26,7 +26,8 @@ BLOCKS = (32, 64, 128, 256, 512, 1024)  # rows
 IN_CACHE = 4096  # numbers, of which the first cache holds twice as many
 HEADS = (
     *("features", "precision", "product, us/row", "GFlop/s", "exp, us/row"),
-    *("roofline, us/row", "predicting", "share", "learning, no updates", "share"),
+    *("roofline, us/row", "predicting, us/row", "roofline's share"),
+    *("learning without updates, us/row", "roofline's share"),
 )
 
 

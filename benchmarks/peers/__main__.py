@@ -12,7 +12,14 @@ import scipy.sparse
 
 from benchmarks.peers.bouts import bouts, fight
 from benchmarks.peers.page import save
-from benchmarks.peers.programs import PROGRAMS, Built, MissingProgramError, built
+from benchmarks.peers.programs import (
+    PROGRAMS,
+    Built,
+    MissingProgramError,
+    SameTitleError,
+    built,
+    titled,
+)
 from benchmarks.peers.tasks import MOST_ROWS, SETS, rows_of, stored
 from onkel.data.catalogue import DataNotFoundError
 from onkel.measuring.machine import machine
@@ -42,7 +49,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         type=_peer,
         default=[],
         metavar="NAME=FOLDER",
-        help=f"a built program: {', '.join(PROGRAMS)}; may be given several times",
+        help=(
+            f"a built program: {', '.join(PROGRAMS)}; may be given several times, "
+            "another build of the same program too: it is called after its folder"
+        ),
     )
     parser.add_argument("--rounds", type=int, default=3, help="of a bout, at most")
     parser.add_argument(
@@ -57,6 +67,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(argv)
     if given.rounds < 1 or given.limit < 1 or given.rows < 100:
         parser.error("at least 1 round, a limit of 1 second, and 100 rows")
+    try:
+        given.peer = titled(given.peer)
+    except SameTitleError as same:
+        parser.error(str(same))
     return given
 
 

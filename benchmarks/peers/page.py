@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks import roofline, second_order
 from benchmarks.peers.bouts import SLOW
 from benchmarks.peers.launch import limit_told
-from benchmarks.peers.picture import picture
+from benchmarks.peers.picture import FAR, picture
 from benchmarks.peers.programs import PROGRAMS
 from benchmarks.peers.tasks import SETS
 from benchmarks.peers.worker import WARM_UP_ROWS
@@ -29,8 +29,21 @@ that one has built takes part if its folder is named, as often as there are prog
 
     python -m benchmarks.peers --output docs --limit 600 --peer kol=../KOL
 
+A second build of the same program, say with other flags, is called after its folder.
+
 Nobody is tuned here: all have the same kernel, C and budget, and linear models and
 trees their defaults. What tuning brings is in [comparison.md](comparison.md).
+"""
+EDGE = f"""\
+At the first budget of every data set; the number beside a name is its error. Who errs
+more than {FAR:g} times as often as a constant answer is drawn at the upper edge.
+"""
+SUMMARY = """\
+## Each peer beside ours
+
+How many times as long as ours its `fit` took, by data set and budget; in brackets its
+error less ours, in points: below 0 it errs less. It stands against the one of ours that
+learns in the same way, or else the nearest to it.
 """
 METHOD = """\
 ## How it is measured
@@ -38,7 +51,7 @@ METHOD = """\
 - Seconds are processor time of one thread: of `fit` on all rows, and of `predict` on
   the test rows. Everybody has a process of their own; its memory is the peak of all of
   it, Python and the rows among it. Code is compiled before, on {warm_up:,} rows.
-- One of ours and those that stand against it take turns, for {rounds} rounds at most;
+- One of ours and those that stand against it take turns (rounds: at most {rounds});
   the least time counts, and the mean error. A fit of more than {slow:g} s is not
   repeated. After {limit:g} s of processor time it is stopped, and the table says so.
 - "times ours" are the seconds of `fit` over those of the one of ours that it stands
@@ -68,7 +81,10 @@ not there is an error that says what is missing, one that fails a row that says 
 Programs read files in LIBSVM's format, and where they tell the seconds of learning
 without those of reading, these count; "whole program" is the processor time of all.
 KOL reads while it learns, and tells seconds by the clock: its processor time counts, in
-the proportion of its seconds of learning and testing.
+the proportion of its seconds of learning and testing. Its FOGD takes a root of numbers
+that rounding makes negative, in predicting only: such a row has no score and counts as
+of class -1, so that not its error, but its mistakes tell how it learns. Its NOGD needs
+as many updates as centres.
 The authors' BSCA ends an epoch with objectives over all rows, which are left out.
 It searches partners by golden sections unless it is built for its look-up table, which
 lies in its folder as `wd_param.txt` then. Shark is a library: `shark-bsgd C GAMMA
@@ -88,10 +104,11 @@ this table alone.
 BANDWIDTH = """\
 ## Bandwidth
 
-What updates of O(budget^2) read of the inverse Gram matrix, a second, beside a dot
-product of as many numbers, which the caches hold if they are few, and one of numbers in
-memory. `python -m benchmarks second_order` prints this table alone, and `python -m
-benchmarks flat_cost` the cost of a row along three million.
+What updates of O(budget^2) read and write of a root of the inverse Gram matrix, a
+second, beside what a dot product of as many numbers reads, which the caches hold if
+they are few, and one of numbers in memory. Writing goes beside reading, so that a share
+may be more than all. `python -m benchmarks second_order` prints this table alone, and
+`python -m benchmarks flat_cost` the cost of a row along three million.
 """
 
 
@@ -184,6 +201,7 @@ def summary_of(content: Content) -> list[str]:
         for name, record in records.items()
         if record["against"]
     }
+    heads = [task.replace("/", ", budget ") for task in tasks]
     lines = []
     for name, against in peers.items():
         line = [literal(name), literal(against)]
@@ -197,7 +215,7 @@ def summary_of(content: Content) -> list[str]:
                 told += f" ({100 * (record['error'] - ours['error']):+.1f})"
             line.append(told)
         lines.append(line)
-    return markdown(["peer", "ours", *tasks], lines)
+    return markdown(["peer", "against ours", *heads], lines)
 
 
 def _set_told(content: Content, task: str) -> str:
@@ -218,7 +236,7 @@ def _programs_told() -> str:
         against = dict.fromkeys(of.against for of in program.algorithms.values())
         lines.append(
             f"| `{name}` | {made}, [{program.title}]({program.source}) | "
-            f"{', '.join(against)} |"
+            f"{'; '.join(against)} |"
         )
     return "\n".join(lines)
 
@@ -226,10 +244,8 @@ def _programs_told() -> str:
 def page(content: Content) -> str:
     """Write the page in Markdown."""
     machine = content["machine"]
-    lines = [INTRODUCTION, "![error against seconds](peers.png)", ""]
-    lines += ["## Times ours", ""]
-    lines += ["Seconds to fit over ours; in brackets its error less ours, in points."]
-    lines += ["", *summary_of(content)]
+    lines = [INTRODUCTION, "![error against seconds](peers.png)", "", EDGE]
+    lines += [SUMMARY, *summary_of(content)]
     for task in tasks_in(content):
         name, budget = task.split("/")
         lines += [f"## {name}, budget {budget}", "", _set_told(content, task), ""]

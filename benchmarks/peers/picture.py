@@ -12,16 +12,20 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from benchmarks.peers.tasks import SETS
 from onkel.race.report.looks import COLOURS, FAINT, GREY, INK
 
-# Ours, packages, programs.
 KINDS = {
     "onkel": (COLOURS[1], "o"),
-    "installed": (COLOURS[0], "s"),
-    "built": (COLOURS[6], "^"),
+    "packages in Python": (COLOURS[0], "s"),
+    "programs in C++": (COLOURS[6], "^"),
 }
+ONKEL, PACKAGE, PROGRAM = KINDS
 # What errs more than a constant answer by so much is drawn at the upper edge.
 FAR = 1.3
 LETTERS = 6.5  # points
 LEADING = 1.55  # of a line of names, in letters
+LETTER = 0.6  # width of one, in their height
+# Inches of a panel, at least, and of what is around all of them.
+WIDE, HIGH = 4.3, 4.4
+LEFT, BELOW, ABOVE, BETWEEN = 0.85, 0.65, 0.75, 0.7
 
 
 class Point(NamedTuple):
@@ -32,6 +36,11 @@ class Point(NamedTuple):
     seconds: float
     error: float  # percent
 
+    @property
+    def told(self) -> str:
+        """Its name, with the error."""
+        return f"{self.name} {self.error:.2f}"
+
 
 def points_of(cells: Mapping[str, Any]) -> list[Point]:
     """Those that came to their end."""
@@ -39,11 +48,12 @@ def points_of(cells: Mapping[str, Any]) -> list[Point]:
     for name, record in cells.items():
         if "failed" in record:
             continue
-        built = "built" if "program_seconds" in record else "installed"
-        kind = built if record["against"] else "onkel"
+        peer = PROGRAM if "program_seconds" in record else PACKAGE
+        kind = peer if record["against"] else ONKEL
         seconds = max(record["seconds"], 1e-4)
         found.append(Point(name, kind, seconds, 100 * record["error"]))
-    return found
+    # Of those at the upper edge, too, the worst is the uppermost name.
+    return sorted(found, key=lambda point: point.error)
 
 
 def spaced(places: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
@@ -109,7 +119,7 @@ def _names(axes: Axes, points: Sequence[Point], heights: Sequence[float]) -> Non
     for point, height, place in zip(points, heights, places, strict=True):
         colour = KINDS[point.kind][0]
         axes.annotate(
-            f"{point.name} {point.error:.2f}",
+            point.told,
             (point.seconds, height),
             (1.03, (place - low) / (high - low)),
             textcoords="axes fraction",
@@ -123,8 +133,28 @@ def _names(axes: Axes, points: Sequence[Point], heights: Sequence[float]) -> Non
                 "alpha": 0.25,
                 "linewidth": 0.6,
                 "shrinkB": 3,
+                "relpos": (0.0, 0.5),
             },
         )
+
+
+def _laid_out(panels: Sequence[Sequence[Point]], columns: int, lines: int) -> Figure:
+    """Make a figure with room for all names: none is cut off or on another."""
+    longest = max(len(point.told) for points in panels for point in points)
+    names = WIDE * 0.03 + LETTER * LETTERS / 72 * longest
+    high = max(HIGH, LEADING * LETTERS / 72 * max(len(points) for points in panels))
+    width = LEFT + columns * (WIDE + names) + (columns - 1) * BETWEEN
+    height = BELOW + ABOVE + lines * high + (lines - 1) * BETWEEN
+    figure = Figure(figsize=(width, height))
+    figure.subplots_adjust(
+        left=LEFT / width,
+        right=1 - names / width,
+        wspace=(names + BETWEEN) / WIDE,
+        hspace=BETWEEN / high,
+        bottom=BELOW / height,
+        top=1 - ABOVE / height,
+    )
+    return figure
 
 
 def picture(content: Mapping[str, Any]) -> Figure:
@@ -141,15 +171,7 @@ def picture(content: Mapping[str, Any]) -> Figure:
             panels[name] = points
     columns = min(2, len(panels))
     lines = math.ceil(len(panels) / max(columns, 1))
-    figure = Figure(figsize=(6.8 * columns, 5.2 * lines + 0.5))
-    figure.subplots_adjust(
-        left=0.07 if columns == 2 else 0.11,
-        right=0.86 if columns == 2 else 0.72,
-        wspace=0.55,
-        hspace=0.22,
-        bottom=0.09 if lines == 1 else 0.06,
-        top=0.88 if lines == 1 else 0.93,
-    )
+    figure = _laid_out(list(panels.values()), columns, lines)
     drawn = figure.subplots(lines, columns, squeeze=False)
     for axes in drawn.flat[len(panels) :]:
         axes.set_visible(False)

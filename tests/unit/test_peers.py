@@ -21,8 +21,10 @@ from benchmarks.peers.programs import (
     PROGRAMS,
     Built,
     MissingProgramError,
+    SameTitleError,
     built,
     read,
+    titled,
 )
 from benchmarks.peers.tasks import TEST, TRAIN, Rows, Task, stored
 
@@ -122,6 +124,12 @@ def test_budgeted_svm_trains_then_predicts(
     # Its kernel is exp(-g/2 d^2), and lambda is 1/(nC).
     assert f"-L {1 / (32 * 60)} -B 500 -g 4.0 " in training
     assert predicting == f"-v 1 {task.folder / TEST} model.txt answers.txt"
+
+
+def test_llsvm_of_budgeted_svm_learns_all_rows_at_once(task: Task) -> None:
+    options = PROGRAMS["budgetedsvm"].algorithms["LLSVM"].options(task)
+    assert options[options.index("-z") + 1] == task.rows
+    assert options[options.index("-L") + 1] == 1 / 32
 
 
 @pytest.mark.parametrize(("algorithm", "method"), [("BSGD", 0), ("BSCA", 1)])
@@ -250,6 +258,13 @@ def test_a_folder_without_the_program_names_it(tmp_path: Path) -> None:
         built("kol", tmp_path)
     with pytest.raises(MissingProgramError, match="there is no folder"):
         built("kol", tmp_path / "nowhere")
+
+
+def test_another_build_of_a_program_is_called_after_its_folder() -> None:
+    builds = [Built(PROGRAMS["kol"], (), Path(f)) for f in ("a/KOL", "b/KOL-Ofast")]
+    assert [one.program.title for one in titled(builds)] == ["KOL", "KOL-Ofast"]
+    with pytest.raises(SameTitleError, match="two builds are called KOL: rename"):
+        titled([builds[0], builds[0]])
 
 
 @pytest.mark.parametrize(
