@@ -100,6 +100,12 @@ def negative_norms() -> Any:
     return model
 
 
+def without_neighbours() -> Any:
+    model = onkel.BPAClassifier(gamma=0.5, budget=5, variant="nn")
+    model.partial_fit(X[:50], y[:50])._learner.model.cache.nearest[:] = -1
+    return model
+
+
 def huge_coefficients() -> Any:
     model = onkel.RBPClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
     model._learner.model.coef[:] = -1e308
@@ -139,6 +145,7 @@ def repeated_rows() -> Any:
         (no_limit, "Discard.limit"),
         (strange_threads, "n_jobs"),
         (negative_norms, "Model.norms"),
+        (without_neighbours, "Nearest.nearest is no other centre"),
         (huge_coefficients, "Model.coef"),
         (far_center, "Model.points"),
         (strange_label, "classes_"),

@@ -18,6 +18,7 @@ from onkel.engine.svrg import Memory
 from onkel.features.dispatch import width
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Whole
+from onkel.model.center_cache import Nearest
 from onkel.model.inverse import Inverse
 from onkel.model.ranges import MOST, Sizes, within
 from onkel.model.state import COUNTERS, Model
@@ -49,6 +50,8 @@ def filled_learner(blank: Learner, value: Any) -> Learner:
     refuse_nonsense(budget, model)
     if isinstance(model.cache, Inverse):
         _check_gram(blank.plan.kernel, model, count)
+    if isinstance(model.cache, Nearest):
+        _check_nearest(model.cache.nearest[:count])
     blank._resize_budget()  # makes anew what follows from the rest
     if not blank.is_bounded:
         raise ValueError("Model.coef, or its average, gives scores that are not finite")
@@ -140,6 +143,13 @@ def _check_gram(kernel: Kernel, model: Any, count: int) -> None:
     """Refuse a Gram matrix that is not that of the centres: it must have a root."""
     gram = gram_of(kernel, model.points[:count].astype(np.float64))
     _close("Inverse.values", model.cache.values[:count, :count], gram)
+
+
+def _check_nearest(nearest: np.ndarray) -> None:
+    """Refuse centres without a neighbour, or next to themselves: code counts on one."""
+    alone = np.array_equal(nearest, [-1])
+    if not alone and ((nearest < 0) | (nearest == np.arange(len(nearest)))).any():
+        raise ValueError("Nearest.nearest is no other centre")
 
 
 def filled_mapper(blank: Mapper, value: Mapper) -> Mapper:
