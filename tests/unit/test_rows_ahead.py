@@ -80,7 +80,7 @@ def test_kernel_values_of_tiles_are_those_of_pairs(
     turned[:, :size] = centers.T
     out = np.full((5, size + 2), np.nan)
     between_points(SIMILARITY[kernel], turned, size, X, out)
-    np.testing.assert_allclose(out[:, :size], kernel(X, centers), rtol=1e-12)
+    np.testing.assert_allclose(out[:, :size], kernel(X, centers), rtol=1e-13)
     assert np.isnan(out[:, size:]).all()
 
 
