@@ -1,35 +1,43 @@
-"""Our ready-made estimators against SVC, Nystroem and LightGBM.
+"""Our ready-made estimators against SVC, Nystroem, LightGBM and falkon.
 
-    python -m studies.comparison --methods svc-grid,svc,nystroem,lightgbm
-    python -m studies.comparison --methods onkel --page
+    python -m studies.comparison --methods onkel,onkel-auto
+    python -m studies.comparison --methods svc-grid,svc,nystroem,lightgbm,lightgbm-tuned
+    python -m studies.comparison --in-process --minutes 9 --methods onkel-cuda
+    python -m studies.comparison --page
 
 Every cell (data set, method, seed) runs in a process of its own with one thread, and is
 put into a ledger when it is done; cells that are there are not measured again, so a run
-can be stopped at any time. `--page` writes docs/comparison.md from the ledger, which
-also says how everything was measured.
+can be stopped at any time. Another version is measured by PYTHONPATH, which names its
+src, and `--ledger results/earlier.json`, of which `--page --earlier` tells the ratio.
+`--page` writes docs/comparison.md from the ledgers, which also says how everything was
+measured.
 """
 
 import argparse
+import functools
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onkel.data.catalogue import load
 from onkel.measuring.records import RecordFile, Records
-from studies.comparison_cells import DETERMINISTIC, METHODS
-from studies.comparison_sets import CLASSIFICATION, FIXED, LARGE, REGRESSION
+from studies.comparison_cells import measure
+from studies.comparison_ledger import gathered, stored
+from studies.comparison_methods import DETERMINISTIC, MACHINES, METHODS, TABLE
+from studies.comparison_sets import FIXED, LARGE, NEW, SETS
 
-SETS = (*CLASSIFICATION, *REGRESSION)
-# SVC would take an hour for all seeds together, so there it has fewer; so has ours
-# where it grows.
+# SVC would take an hour for all seeds together, so there it has fewer.
 SLOW = ("SUSY-30k", "a9a", "ijcnn1", "w8a", "cod-rna", "skin_nonskin", "cadata", "casp")
 FEW = 2
 VARIABLES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-BUDGETED = ("nystroem", "onkel")
+EARLIER = "comparison_earlier.json"
 
 
 class Cell(NamedTuple):
@@ -47,12 +55,12 @@ class Cell(NamedTuple):
 
 def seeds_of(name: str, method: str, seeds: int) -> int:
     """Return how many seeds are run."""
-    if name in FIXED and method in DETERMINISTIC:
+    if name in NEW or (name in FIXED and method in DETERMINISTIC):
         return min(seeds, 1)
     # Each takes ten minutes, or more.
-    if name in LARGE and method in ("svc-grid", "svc", "nystroem", "onkel-auto"):
+    if name in LARGE and method in (*MACHINES, "nystroem"):
         return min(seeds, 1)
-    if name in SLOW and method in ("svc-grid", "svc", "onkel-auto"):
+    if name in SLOW and method in MACHINES:
         return min(seeds, FEW)
     return seeds
 
@@ -62,7 +70,7 @@ def cells(sets: Iterable[str], methods: Iterable[str], seeds: int) -> list[Cell]
     sets, methods = list(sets), list(methods)
     every = [
         Cell(name, method, seed)
-        for name in SETS
+        for name in (*SETS, *NEW)
         for method in METHODS
         for seed in range(seeds_of(name, method, seeds))
         if name in sets and method in methods
@@ -70,23 +78,20 @@ def cells(sets: Iterable[str], methods: Iterable[str], seeds: int) -> list[Cell]
     return sorted(every, key=lambda cell: (cell.set in LARGE, cell.seed))
 
 
-def is_done(records: Records, cell: Cell, budget: int) -> bool:
-    """Tell whether a cell was measured, and with this budget."""
-    record = records.get(cell.key)
-    if record is None or "failed" in record:
-        return False
-    return cell.method not in BUDGETED or record["budget"] == budget
+def is_done(records: Records, cell: Cell) -> bool:
+    """Tell whether a cell was measured."""
+    return "failed" not in records.get(cell.key, {"failed": "not begun"})
 
 
 # ---- running ---------------------------------------------------------------------
 
 
-def run(cell: Cell, budget: int, ledger: RecordFile, threads: int) -> dict[str, Any]:
+def run(cell: Cell, ledger: RecordFile, threads: int) -> dict[str, Any]:
     """Measure a cell in a process of its own."""
     names = [f"{variable}_NUM_THREADS" for variable in VARIABLES]
     environment = os.environ | dict.fromkeys(names, str(threads))
     module = "studies.comparison_cells"
-    arguments = (*map(str, cell), str(budget), str(ledger.path))
+    arguments = (*map(str, cell), str(ledger.path))
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", module, *arguments],
         env=environment,
@@ -95,8 +100,29 @@ def run(cell: Cell, budget: int, ledger: RecordFile, threads: int) -> dict[str, 
     )
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        return {"set": cell.set, "method": cell.method, "failed": reason}
+        return failed(cell, reason)
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def failed(cell: Cell, reason: str) -> dict[str, Any]:
+    """Record why there is no measurement."""
+    return {"set": cell.set, "method": cell.method, "failed": reason}
+
+
+def in_process(ledger: RecordFile) -> Callable[[Cell], dict[str, Any]]:
+    """Measure cells here, where files are read once."""
+    read = functools.cache(load)
+
+    def one(cell: Cell) -> dict[str, Any]:
+        try:
+            record = measure(*cell, ledger.records, read)
+        except Exception as error:
+            return failed(cell, f"{type(error).__name__}: {error}")
+        # The peak would be that of all cells so far.
+        del record["memory"]
+        return record
+
+    return one
 
 
 def line(cell: Cell, record: dict[str, Any]) -> str:
@@ -116,11 +142,18 @@ def run_all(
     ledger: RecordFile,
     measure: Callable[[Cell], dict[str, Any]],
     jobs: int,
+    seconds: float,
 ) -> None:
-    """Measure cells, and put each into the ledger when it is done."""
+    """Measure cells, and put each into the ledger when it is done.
+
+    None begins after so many seconds.
+    """
+    end = time.perf_counter() + seconds
 
     def work(numbered: tuple[int, Cell]) -> None:
         number, cell = numbered
+        if time.perf_counter() > end:
+            return
         record = measure(cell)
         ledger.add(cell.key, record)
         print(f"[{number}/{len(wanted)}] {line(cell, record)}", flush=True)
@@ -145,33 +178,48 @@ def _listed(allowed: Sequence[str]) -> Callable[[str], list[str]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the comparison from the command line."""
     parser = argparse.ArgumentParser(prog="python -m studies.comparison")
-    parser.add_argument("--sets", type=_listed(SETS), default=list(SETS))
-    parser.add_argument("--methods", type=_listed(METHODS), default=list(METHODS))
+    every = (*SETS, *NEW)
+    parser.add_argument("--sets", type=_listed(every), default=list(SETS))
+    parser.add_argument("--methods", type=_listed([*METHODS]), default=list(TABLE))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--budget", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1, help="cells at the same time")
-    parser.add_argument("--threads", type=int, default=1, help="of a cell")
-    parser.add_argument("--ledger", type=Path, default=Path("results/comparison.json"))
+    parser.add_argument("--threads", type=int, default=1, help="of a cell's process")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--in-process", action="store_true", help="one after another")
+    parser.add_argument(
+        "--ledger",
+        nargs="+",
+        type=Path,
+        default=[Path("results/comparison.json")],
+        help="for the page several: what two have is the later's",
+    )
     parser.add_argument("--again", action="store_true", help="also what is there")
     parser.add_argument("--page", action="store_true", help="write the page and stop")
+    parser.add_argument("--earlier", type=Path, help="ledger of an earlier version")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="of the page")
     given = parser.parse_args(argv)
-    ledger = RecordFile(given.ledger)
     if given.page:
         from studies.comparison_page import save
 
-        for path in save(ledger.records, given.docs):
+        records = gathered(given.ledger, given.docs / "comparison.json")
+        earlier = stored(given.earlier or given.docs / EARLIER)
+        for path in save(records, earlier, given.docs):
             print(f"Wrote {path}")
         return
+    ledger = RecordFile(given.ledger[0])
+    if importlib.util.find_spec("falkon") is None:
+        given.methods = [method for method in given.methods if method != "falkon"]
     wanted = cells(given.sets, given.methods, given.seeds)
+    measured = in_process(ledger)
 
-    def measure(cell: Cell) -> dict[str, Any]:
-        return run(cell, given.budget, ledger, given.threads)
+    def alone(cell: Cell) -> dict[str, Any]:
+        return run(cell, ledger, given.threads)
 
     records = {} if given.again else ledger.records
-    left = [cell for cell in wanted if not is_done(records, cell, given.budget)]
+    left = [cell for cell in wanted if not is_done(records, cell)]
     print(f"{len(wanted)} cells, {len(left)} of them to do", flush=True)
-    run_all(left, ledger, measure, given.jobs)
+    how, jobs = (measured, 1) if given.in_process else (alone, given.jobs)
+    run_all(left, ledger, how, jobs, 60 * given.minutes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A cell of the comparison: one method on one data set with one seed.
 
-    python -m studies.comparison_cells ijcnn1 svc 0 500 ledger.json
+    python -m studies.comparison_cells ijcnn1 svc 0 ledger.json
 
 measures it and prints the record as JSON. `comparison` starts one such process for each
 cell, so that threads, caches and memory are those of the method alone.
@@ -9,8 +9,9 @@ cell, so that threads, caches and memory are those of the method alone.
 import argparse
 import json
 import os
+import subprocess
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,16 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from onkel.data.catalogue import load
 from onkel.measuring.machine import machine
 from onkel.measuring.memory import peak
 from onkel.measuring.records import RecordFile
-from studies.comparison_sets import (
-    CLASSIFICATION,
-    REGRESSION,
-    Case,
-    case,
-    prepared,
-)
+from studies.comparison_falkon import Falkon
+from studies.comparison_methods import MACHINES, METHODS, Method
+from studies.comparison_sets import NEW, SETS, Case, case, prepared
 from studies.comparison_svm import Fitted, choose, fit_within
 from studies.comparison_timing import Timed, timed
-
-METHODS = ("svc-grid", "svc", "nystroem", "lightgbm", "onkel", "onkel-auto")
-OURS = ("onkel", "onkel-auto")
-# Without randomness: on a fixed test part, one run counts for all seeds.
-DETERMINISTIC = ("svc", "lightgbm")
+from studies.comparison_trees import of_trees, tuned
 
 WARM_UP_ROWS = 300
 BINS = 15  # of the calibration error
@@ -63,16 +57,6 @@ def nystroem(data: Case, seed: int, budget: int) -> Fitted:
     return done._replace(facts=done.facts | {"model_size": budget})
 
 
-def lightgbm(data: Case) -> Fitted:
-    """Boosted trees with the defaults; the model's size is in leaves."""
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    kind = LGBMRegressor if data.is_regression else LGBMClassifier
-    done = _simple(kind(verbose=-1, n_jobs=1), data)
-    leaves = int((done.model.booster_.trees_to_dataframe().left_child.isna()).sum())
-    return done._replace(facts=done.facts | {"model_size": leaves})
-
-
 def first_of_each(data: Case, rows: int) -> np.ndarray:
     """About so many rows, and some of every class."""
     if data.is_regression:
@@ -82,17 +66,22 @@ def first_of_each(data: Case, rows: int) -> np.ndarray:
     return np.concatenate([np.flatnonzero(data.y == label)[:few] for label in classes])
 
 
-def onkel(data: Case, seed: int, budget: int | str) -> Fitted:
+def onkel(data: Case, seed: int, method: Method) -> Fitted:
     """Fit ours on the rows as they are, compiled before."""
     import onkel
 
     kind: Any = getattr(
         onkel, "KernelRegressor" if data.is_regression else "KernelClassifier"
     )
+    given: dict[str, Any] = {"budget": method.size, "random_state": seed}
+    if method.limit is not None:
+        given["time_limit"] = method.limit
+    # Versions before this parameter know the CPU only.
+    if method.device != "cpu" or "device" in kind().get_params():
+        given["device"] = method.device
     few = first_of_each(data, WARM_UP_ROWS)
-    warm = kind(budget=budget, random_state=seed).fit(data.X[few], data.y[few])
-    warm.predict(data.X[few])
-    done = _simple(kind(budget=budget, random_state=seed), data)
+    kind(**given).fit(data.X[few], data.y[few]).predict(data.X[few])
+    done = _simple(kind(**given), data)
     names = {"gamma_": "gamma", "C_": "C", "held_out_score_": "held_out_score"}
     values = {names[name]: getattr(done.model, name, None) for name in names}
     facts = {
@@ -159,27 +148,33 @@ def scores(data: Case, predicted: np.ndarray) -> dict[str, Any]:
 
 
 def _fitted(
-    name: str, method: str, seed: int, budget: int, records: Mapping[str, Any]
-) -> tuple[Case, Fitted | dict[str, Any]]:
-    raw = case(name, seed)
-    if method in OURS:
-        return raw, onkel(raw, seed, budget if method == "onkel" else "auto")
-    data = prepared(raw)
-    if method == "nystroem":
-        return data, nystroem(data, seed, budget)
-    if method == "lightgbm":
-        return data, lightgbm(data)
-    if method == "svc":
-        return data, fit_within(data, seed)
+    data: Case, name: str, method: str, seed: int, records: Mapping[str, Any]
+) -> Fitted | dict[str, Any]:
+    family, size = METHODS[method].family, METHODS[method].size
+    if family == "onkel":
+        return onkel(data, seed, METHODS[method])
+    if family == "nystroem":
+        return nystroem(data, seed, int(size))
+    if family == "falkon":
+        return _simple(Falkon(int(size), data.is_regression, seed), data)
+    if family == "lightgbm":
+        return of_trees(data, int(size))
+    if family == "lightgbm-tuned":
+        ours = records.get(f"{name}/onkel/{seed}", {})
+        if "seconds" not in ours:
+            raise ValueError("onkel's seconds, which are the limit, are not measured")
+        return tuned(data, seed, ours["seconds"])
+    if family == "svc":
+        return fit_within(data, seed)
     choice = choose(data, seed)
     facts = choice.facts | {"parameters": choice.model}
     if data.is_fixed and (same := _same_fit(records, name, choice.model)):
         of_seed = same.get("fit_of_seed", same["seed"])
         again = Fitted(None, same["fit_seconds"], same["fit_wall"], {})
-        return data, same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
+        return same | facts | _sum(choice, again) | {"fit_of_seed": of_seed}
     fit = fit_within(data, seed, **choice.model)
     together = _sum(choice, fit)
-    return data, Fitted(fit.model, **together, facts=facts | fit.facts)
+    return Fitted(fit.model, **together, facts=facts | fit.facts)
 
 
 def _sum(search: Fitted, fit: Fitted) -> dict[str, Any]:
@@ -190,30 +185,39 @@ def _sum(search: Fitted, fit: Fitted) -> dict[str, Any]:
 
 
 def measure(
-    name: str, method: str, seed: int, budget: int, records: Mapping[str, Any]
+    name: str,
+    method: str,
+    seed: int,
+    records: Mapping[str, Any],
+    read: Callable[..., Any] = load,
 ) -> dict[str, Any]:
-    """Measure a cell.
+    """Measure a cell, on rows that `read` gives by name and part.
 
     A fit that is the same for another seed, by the records of other cells, is not
     repeated.
     """
-    said = {"set": name, "method": method, "seed": seed, "budget": budget}
-    data, fitted = _fitted(name, method, seed, budget, records)
+    said = {"set": name, "method": method, "seed": seed}
+    given = METHODS[method]
+    raw = case(name, seed, read)
+    data = raw if given.family == "onkel" else prepared(raw)
+    fitted = _fitted(data, name, method, seed, records)
     if isinstance(fitted, dict):
         return fitted | said
     model = fitted.model
     answer = timed(lambda: model.predict(data.X_test))
-    facts = {
+    facts: dict[str, Any] = {
         "seconds": fitted.seconds,
         "wall": fitted.wall,
         "train_rows": len(data.y),
         "predict_seconds": answer.cpu,
         "predict_wall": answer.wall,
     }
-    if method in ("svc", "svc-grid"):
+    if method in MACHINES:
         facts["model_size"] = len(model.support_)
-    if method in OURS and not data.is_regression:
+    if given.family == "onkel" and not data.is_regression:
         facts["calibration_error"] = _calibration(model, data, answer)
+    if given.device == "cuda":
+        facts["gpu"] = _gpu()
     return {
         **said,
         **scores(data, answer.value),
@@ -223,6 +227,11 @@ def measure(
         "threads": int(os.environ.get("OMP_NUM_THREADS", 0)),
         "machine": machine(),
     }
+
+
+def _gpu() -> str:
+    query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True).stdout.strip()
 
 
 def _calibration(model: Any, data: Case, answer: Timed) -> float:
@@ -235,14 +244,13 @@ def _calibration(model: Any, data: Case, answer: Timed) -> float:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure a cell and print its record."""
     parser = argparse.ArgumentParser(prog="python -m studies.comparison_cells")
-    parser.add_argument("set", choices=[*CLASSIFICATION, *REGRESSION])
+    parser.add_argument("set", choices=[*SETS, *NEW])
     parser.add_argument("method", choices=METHODS)
     parser.add_argument("seed", type=int)
-    parser.add_argument("budget", type=int)
     parser.add_argument("ledger", type=Path)
     given = parser.parse_args(argv)
     records = RecordFile(given.ledger).records
-    record = measure(given.set, given.method, given.seed, given.budget, records)
+    record = measure(given.set, given.method, given.seed, records)
     print(json.dumps(record, allow_nan=False))
 
 
