@@ -9,24 +9,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from onkel.race.report.looks import FAINT, GREY
-from studies.comparison_cells import OURS
+from studies.comparison_methods import METHODS, OURS
 from studies.comparison_sets import REGRESSION
 from studies.comparison_verdicts import Result, Results
 
-NAMES = {
-    "svc-grid": "SVC, searched",
-    "svc": "SVC",
-    "nystroem": "Nystroem",
-    "lightgbm": "LightGBM",
-    "onkel": "onkel",
-    "onkel-auto": "onkel, auto",
-}
 # Paul Tol's muted colours, as in the other pictures.
 LOOKS = {
     "svc-grid": ("#332288", "s"),
     "svc": ("#88ccee", "D"),
     "nystroem": ("#117733", "^"),
+    "falkon": ("#44aa99", "X"),
     "lightgbm": ("#999933", "v"),
+    "lightgbm-tuned": ("#ddcc77", "<"),
     "onkel": ("#cc6677", "o"),
     "onkel-auto": ("#aa4499", "P"),
 }
@@ -82,9 +76,15 @@ def picture(found: Results) -> Figure:
     )
     handles = [
         panels.flat[0].plot(
-            [], [], color=colour, marker=marker, linestyle="none", label=NAMES[method]
+            [],
+            [],
+            color=colour,
+            marker=marker,
+            linestyle="none",
+            label=METHODS[method].label,
         )[0]
         for method, (colour, marker) in LOOKS.items()
+        if any(method in of_set for of_set in found.values())
     ]
     hollow = {"color": GREY, "markerfacecolor": "white", "linestyle": "none"}
     handles += panels.flat[0].plot(

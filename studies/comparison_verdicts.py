@@ -6,19 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from studies.comparison_cells import DETERMINISTIC, METHODS
-from studies.comparison_sets import CLASSIFICATION, FIXED, REGRESSION
-
-MACHINES = ("svc-grid", "svc")
-# Targets: points, times faster, and where SVC needs more than so many seconds.
-HALF_A_POINT, FASTER, SLOW = 0.5, 10.0, 20.0
+from studies.comparison_methods import DETERMINISTIC, MACHINES, METHODS
+from studies.comparison_sets import FIXED, SETS
 
 
 class Result(NamedTuple):
     """A method on a data set."""
 
     errors: dict[int, float]  # by seed; in percent
-    seconds: float  # of the processor, to fit, search included; mean over seeds
+    seconds: float  # to fit, search included; mean over seeds
     records: list[dict[str, Any]]
     counts_for_all: bool  # one run on a fixed test part, without randomness
 
@@ -37,6 +33,11 @@ class Result(NamedTuple):
         """Whether its seconds are."""
         return any({"fit_part", "search_part"} & set(each) for each in self.records)
 
+    @property
+    def processors(self) -> set[str]:
+        """Names of those that it ran on."""
+        return {record["machine"]["processor"] for record in self.records}
+
     def mean(self, fact: str) -> float:
         """Mean over the seeds."""
         return float(np.mean([record[fact] for record in self.records]))
@@ -47,6 +48,7 @@ class Difference(NamedTuple):
 
     points: float
     standard_error: float
+    theirs: float  # in percent
 
     @property
     def verdict(self) -> str:
@@ -59,26 +61,40 @@ class Difference(NamedTuple):
 Results = dict[str, dict[str, Result]]  # by set, by method
 
 
-def results(records: Mapping[str, dict[str, Any]]) -> Results:
-    """Gather the seeds of each method on each set, in the order of the page."""
-    found: Results = {}
-    for name in (*CLASSIFICATION, *REGRESSION):
-        for method in METHODS:
-            mine = [
-                record
-                for record in records.values()
-                if (record["set"], record["method"]) == (name, method)
-                and "failed" not in record
-            ]
-            if mine:
-                mine.sort(key=lambda record: int(record["seed"]))
-                found.setdefault(name, {})[method] = Result(
-                    {record["seed"]: 100 * record["error"] for record in mine},
-                    float(np.mean([record["seconds"] for record in mine])),
-                    mine,
-                    name in FIXED and method in DETERMINISTIC,
-                )
-    return found
+def results(
+    records: Mapping[str, dict[str, Any]],
+    sets: Iterable[str] = SETS,
+    methods: Iterable[str] = tuple(METHODS),
+) -> Results:
+    """Gather the seeds of methods on sets, in the order of both.
+
+    Seconds are the processor's; with a GPU they are the clock's, since the processor
+    does not see its work.
+    """
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records.values():
+        if "failed" not in record:
+            found.setdefault((record["set"], record["method"]), []).append(record)
+    of_sets = {
+        name: {
+            method: _gathered(name, method, found[name, method])
+            for method in methods
+            if (name, method) in found
+        }
+        for name in sets
+    }
+    return {name: of_set for name, of_set in of_sets.items() if of_set}
+
+
+def _gathered(name: str, method: str, records: list[dict[str, Any]]) -> Result:
+    clock = "wall" if METHODS[method].device == "cuda" else "seconds"
+    records = sorted(records, key=lambda record: int(record["seed"]))
+    return Result(
+        {record["seed"]: 100 * record["error"] for record in records},
+        float(np.mean([record[clock] for record in records])),
+        records,
+        name in FIXED and method in DETERMINISTIC,
+    )
 
 
 def difference(ours: Result, theirs: Result) -> Difference | None:
@@ -97,7 +113,7 @@ def difference(ours: Result, theirs: Result) -> Difference | None:
     else:
         mistakes = (mine + other) / 200
         spread = 100 * math.sqrt(mistakes * (1 - mistakes) / first["test_rows"])
-    return Difference(float(mine - other), spread)
+    return Difference(float(mine - other), spread, float(other))
 
 
 def better_machine(of_set: Mapping[str, Result]) -> str | None:
@@ -110,12 +126,13 @@ class Standing(NamedTuple):
     """Ours on a data set against the others; None where a result is missing."""
 
     machine: str | None
-    to_machine: Difference | None
-    machine_seconds: float | None
+    speed: float | None  # how many times faster than it ours is
     is_extrapolated: bool  # its seconds are
-    speed: float | None  # how many times ours is faster
+    is_elsewhere: bool  # its seconds are of another processor
+    to_machine: Difference | None
     to_nystroem: Difference | None
-    to_lightgbm: Difference | None
+    to_trees: Difference | None
+    to_tuned: Difference | None
 
 
 def standing(of_set: Mapping[str, Result], method: str = "onkel") -> Standing:
@@ -126,90 +143,12 @@ def standing(of_set: Mapping[str, Result], method: str = "onkel") -> Standing:
         theirs = of_set.get(method or "")
         return difference(ours, theirs) if ours and theirs else None
 
-    seconds = of_set[best].seconds if best else None
-    speed = seconds / ours.seconds if ours and seconds is not None else None
-    guessed = best is not None and of_set[best].is_extrapolated
-    others = to("nystroem"), to("lightgbm")
-    return Standing(best, to(best), seconds, guessed, speed, *others)
-
-
-# ---- targets ---------------------------------------------------------------------
-
-
-def _outcome(held: bool, text: str) -> str:
-    return f"{'Held' if held else '**Missed**'}: {text}."
-
-
-def _counted(sets: int, missed: Iterable[str], kind: str = "sets") -> str:
-    """Say on how many sets a target was held, and name those where it was not.
-
-    Examples
-    --------
-    >>> _counted(15, ["casp (+3.53, worse)"])
-    '**Missed**: held on 14 of 15 sets, missed on casp (+3.53, worse).'
-    >>> _counted(7, [])
-    'Held: on all 7 sets.'
-    """
-    names = list(missed)
-    if not names:
-        return _outcome(True, f"on all {sets} {kind}")
-    held = f"held on {sets - len(names)} of {sets} {kind}"
-    return _outcome(False, f"{held}, missed on {', '.join(names)}")
-
-
-def targets(verdicts: Mapping[str, Standing], is_of_a_size: bool = True) -> list[str]:
-    """Count the targets, failures by name.
-
-    Against Nystroem only if ours `is_of_a_size`: that is, of the same.
-    """
-    machine = {n: v.to_machine for n, v in verdicts.items() if v.to_machine}
-    if not machine:
-        return ["onkel is not measured yet.", ""]
-    worse = {n: gap for n, gap in machine.items() if gap.points > HALF_A_POINT}
-    told = [f"{n} ({gap.points:+.2f}, {gap.verdict})" for n, gap in worse.items()]
-    first = _counted(len(machine), told)
-    slow = {
-        name: found.speed
-        for name, found in verdicts.items()
-        if found.speed is not None and (found.machine_seconds or 0.0) > SLOW
-    }
-    late = {name: speed for name, speed in slow.items() if speed < FASTER}
-    told = [f"{name} ({speed:.1f} times)" for name, speed in late.items()]
-    second = _counted(len(slow), told, "such sets")
-    lines = [
-        f"- Never more than half a point worse than the better SVC. {first}",
-        f"- At least {FASTER:.0f} times faster wherever the better SVC needs more than "
-        f"{SLOW:.0f} s. {second}",
-    ]
-    if is_of_a_size:
-        nystroem = _by_verdict(v.to_nystroem for v in verdicts.values())
-        lines.append(
-            "- Better than Nystroem + LinearSVC (Ridge for values) everywhere. "
-            + _outcome(nystroem["worse"] + nystroem["tie"] == 0, _told(nystroem))
-            + _list_of("tie", {n: v.to_nystroem for n, v in verdicts.items()})
-            + _list_of("worse", {n: v.to_nystroem for n, v in verdicts.items()})
-        )
-    trees = _by_verdict(v.to_lightgbm for v in verdicts.values())
-    lines.append(
-        "- Better than LightGBM on at least a third. "
-        + _outcome(3 * trees["better"] >= sum(trees.values()), _told(trees))
-        + _list_of("better", {n: v.to_lightgbm for n, v in verdicts.items()})
-        + _list_of("worse", {n: v.to_lightgbm for n, v in verdicts.items()})
+    others = to("nystroem"), to("lightgbm"), to("lightgbm-tuned")
+    if ours is None or best is None:
+        return Standing(best, None, False, False, to(best), *others)
+    theirs = of_set[best]
+    return Standing(
+        *(best, theirs.seconds / ours.seconds),
+        *(theirs.is_extrapolated, theirs.processors != ours.processors),
+        *(to(best), *others),
     )
-    if missing := [name for name in verdicts if name not in machine]:
-        lines.append(f"- Not measured, and not counted: {', '.join(missing)}.")
-    return [*lines, ""]
-
-
-def _by_verdict(gaps: Iterable[Difference | None]) -> dict[str, int]:
-    said = [gap.verdict for gap in gaps if gap is not None]
-    return {kind: said.count(kind) for kind in ("better", "tie", "worse")}
-
-
-def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} on {count}" for kind, count in counts.items())
-
-
-def _list_of(kind: str, gaps: Mapping[str, Difference | None]) -> str:
-    names = [name for name, gap in gaps.items() if gap and gap.verdict == kind]
-    return f" {kind.capitalize()}: {', '.join(names)}." if names else ""
