@@ -21,6 +21,7 @@ from onkel.problem import losses
 from onkel.refit import center_descent, values
 from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.held_out import Targets
+from onkel.refit.processor import Processor
 from tests.exact import refit
 
 ROWS, FEATURES, CENTRES, GAMMA, C = 240, 4, 7, 0.3, 2.0
@@ -57,7 +58,9 @@ class Example(NamedTuple):
         loss = losses.make(self.loss)
         targets = Targets(self.y, self.weight, self.outputs, loss, is_regression)
         rng = np.random.default_rng(1)
-        return CenterDescent(X, targets, self.held, GAMMA, C, Team(n_jobs), rng)
+        return CenterDescent(
+            X, targets, self.held, GAMMA, C, Processor(Team(n_jobs)), rng
+        )
 
 
 def example(loss: str, outputs: int, noise: float = 0.5) -> Example:

@@ -11,6 +11,7 @@ from onkel.problem import losses
 from onkel.refit import values
 from onkel.refit.center_descent import FARTHEST, PATIENCE, CenterDescent, Place
 from onkel.refit.held_out import Targets
+from onkel.refit.processor import Processor
 from onkel.refit.values import weighed
 from tests.exact.kernels import gram
 
@@ -44,7 +45,7 @@ def descent(
     """Every fourth row is held out."""
     rng = np.random.default_rng(0)
     return CenterDescent(
-        X, targets, np.arange(0, X.shape[0], 4), gamma, C, Team(n_jobs), rng
+        X, targets, np.arange(0, X.shape[0], 4), gamma, C, Processor(Team(n_jobs)), rng
     )
 
 
@@ -361,7 +362,7 @@ def test_rows_without_weight_stop_nothing(kind: str) -> None:
 def test_a_single_row_may_be_held_out() -> None:
     X, targets = data("binary")
     rng = np.random.default_rng(0)
-    moving = CenterDescent(X, targets, np.array([5]), GAMMA, C, Team(1), rng)
+    moving = CenterDescent(X, targets, np.array([5]), GAMMA, C, Processor(Team(1)), rng)
     _, path = moving.run(start(X, targets), STEPS)
     # It is either right or wrong, and no gain that is smaller counts.
     assert len(path) <= 2 * PATIENCE + 1

@@ -11,6 +11,7 @@ from onkel.refit import machine as machine_module
 from onkel.refit.deadline import Deadline
 from onkel.refit.fitter import Solution
 from onkel.refit.machine import Request, fit
+from onkel.refit.processor import Processor
 from onkel.refit.solver import Solver
 from onkel.refit.values import Values
 from tests.unit.test_refit_machine import error, find, simulate
@@ -88,14 +89,14 @@ def test_without_any_time_there_is_a_model(asked: Request, rows: int) -> None:
 def test_a_solver_takes_one_step_at_least(clock: Clock) -> None:
     X, targets = simulate(500, "binary", 0)
     kernel = kernels.make("rbf", 0.5, 1, 0.0)
-    values = Values(kernel, X, X[:20], Team(1))
+    passes = Processor(Team(1)).passes(kernel, X, X[:20])
     loss, rng = losses.make("squared_hinge"), np.random.default_rng(0)
-    solver = Solver(values, loss, targets.y, targets.weight, 1, rng)
+    solver = Solver(passes, loss, targets.y, targets.weight, 1, rng)
     whole = solver.solve(1.0)
-    passes = solver.passes
+    visits = solver.visits
     deadline = Deadline(0.0, clock)
     short = solver.solve(1.0, deadline=deadline)
-    assert solver.passes - passes < passes
+    assert solver.visits - visits < visits
     assert 0.0 < short.objective - whole.objective < 0.5 * whole.objective
     assert deadline.left_out
 

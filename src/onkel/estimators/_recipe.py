@@ -22,8 +22,8 @@ from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss, smoothed
 from onkel.problem.rates import Rate
 from onkel.problem.steps import Step
+from onkel.refit.processor import Processor
 from onkel.refit.solver import Solver
-from onkel.refit.values import Values
 
 
 class RecipeEstimator(LearningEstimator):
@@ -206,8 +206,8 @@ class RecipeEstimator(LearningEstimator):
         loss, outputs = smoothed(learner.plan.loss), len(learner.model.coef)
         rng = np.random.default_rng(0)
         with Team(self._n_jobs()) as team:
-            values = Values(learner.plan.kernel, X, learner.points, team)
-            solver = Solver(values, loss, y, weight, outputs, rng)
+            passes = Processor(team).passes(learner.plan.kernel, X, learner.points)
+            solver = Solver(passes, loss, y, weight, outputs, rng)
             learner.replace(solver.solve(C, learner.coef.astype(np.float64)).coef)
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:

@@ -24,16 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
-import scipy.sparse
 
 from onkel.engine.objective import differentiate
-from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.engine.threads import blas_in_one_thread
 from onkel.problem import kernels
 from onkel.problem.losses import Kind
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
-from onkel.refit.solver import Solver, sloping
-from onkel.refit.values import Values
+from onkel.refit.passes import Device, Passes
+from onkel.refit.solver import Solver
 
 # How exactly the coefficients are found: what they lack, the gradient has in error.
 EXACT, ITERATIONS = 1e-5, 10
@@ -58,21 +57,6 @@ class Place(NamedTuple):
     coef: np.ndarray  # shape (outputs, centres)
 
 
-class _Sums:
-    """What a thread adds up: W, W x, and W x^2, over rows and all over."""
-
-    def __init__(self, centres: int, features: int) -> None:
-        self.weights = np.zeros(centres)
-        self.products = np.zeros((centres, features))
-        self.squares = np.zeros(features)
-
-    def __iadd__(self, other: "_Sums") -> "_Sums":
-        self.weights += other.weights
-        self.products += other.products
-        self.squares += other.squares
-        return self
-
-
 class CenterDescent:
     """Moves centres, and weighs features; `held` are rows held out, at least one."""
 
@@ -83,13 +67,13 @@ class CenterDescent:
         held: np.ndarray,
         gamma: float,
         C: float,
-        team: Team,
+        device: Device,
         rng: np.random.Generator,
         deadline: Deadline = ENDLESS,
     ) -> None:
         self.X, self.targets, self.held = X, targets, held
         self.kernel, self.C = kernels.make("rbf", gamma, 1, 0.0), C
-        self.team, self.rng = team, rng
+        self.device, self.rng = device, rng
         self.deadline, self.hurry = deadline, deadline.aside()
         self.weight = np.where(targets.without(held), targets.weight, 0.0)
         # Of the objective: that of a row, whatever their number.
@@ -163,23 +147,21 @@ class CenterDescent:
             )
         return best, path
 
-    def _values(self, place: Place) -> Values:
+    def _passes(self, place: Place) -> Passes:
         points, relevance = place.points * place.relevance, place.relevance
-        return Values(self.kernel, self.X, points, self.team, relevance=relevance)
+        return self.device.passes(
+            self.kernel, self.X, points, relevance, ridge=self.ridge
+        )
 
     def _ridge(self, place: Place) -> float:
-        def targets(part: slice, known: np.ndarray, total: list[float]) -> None:
-            total.append(float(self.weight[part] @ (known * known).sum(axis=1)))
-
-        totals = self._values(place).each(targets, list)
-        return RIDGE * self.C * sum(map(sum, totals)) / len(place.points)
+        squares = self._passes(place).squares(self.weight)
+        return RIDGE * self.C * squares / len(place.points)
 
     def _visit(self, place: Place) -> tuple[float, np.ndarray, np.ndarray]:
         """Objective for each row, and its gradient by log relevance and points."""
-        targets, values = self.targets, self._values(place)
+        targets, passes = self.targets, self._passes(place)
         solver = Solver(
-            *(values, targets.loss, targets.y, self.weight, targets.outputs, self.rng),
-            self.ridge,
+            passes, targets.loss, targets.y, self.weight, targets.outputs, self.rng
         )
         is_log = targets.loss.kind == Kind.LOG_LOSS
         most = ITERATIONS_OF_LOG_LOSS if is_log else ITERATIONS
@@ -189,34 +171,14 @@ class CenterDescent:
         slopes, curvatures = np.empty_like(found.scores), np.empty(len(targets.y))
         C = self.C * self.weight
         differentiate(targets.loss, found.scores, targets.y, C, slopes, curvatures)
-        sums = self._of_rows(values, slopes, found.coef)
+        sums = passes.pulls(slopes, found.coef)
         points, relevance = place.points, place.relevance
-        pairs = found.coef.T @ found.coef * solver.gram
-        np.fill_diagonal(pairs, 0.0)  # nothing comes nearer to itself
         # Half of the regulariser's pairs, and each centre is on both sides of its own.
-        by_points = sums.products + pairs @ points
-        by_points -= (sums.weights + pairs.sum(axis=0))[:, np.newaxis] * points
+        of_pairs, products = passes.pairs(found.coef, points)
+        by_points = sums.products + products
+        by_points -= (sums.weights + of_pairs)[:, np.newaxis] * points
         spread = sums.squares - 2.0 * (sums.products * points).sum(axis=0)
         spread += sums.weights @ points**2
-        spread += pairs.sum(axis=0) @ points**2 - (pairs @ points * points).sum(axis=0)
+        spread += of_pairs @ points**2 - (products * points).sum(axis=0)
         factor = 2.0 * self.kernel.gamma * relevance**2 / self.unit
         return found.objective / self.unit, -factor * spread, factor * by_points
-
-    def _of_rows(self, values: Values, slopes: np.ndarray, coef: np.ndarray) -> _Sums:
-        slopes32, coef32 = slopes.astype(np.float32), coef.astype(np.float32)
-
-        def targets(part: slice, known: np.ndarray, total: _Sums) -> None:
-            some = sloping(slopes32[part])
-            X, W = self.X[part][some], slopes32[part][some] @ coef32
-            W *= known[some]
-            total.weights += W.sum(axis=0)
-            total.products += (X.T @ W).T
-            X = X.astype(np.float64)
-            squares = X.multiply(X) if scipy.sparse.issparse(X) else X * X
-            total.squares += squares.T @ W.sum(axis=1, dtype=np.float64)
-
-        shape = len(values.points), values.X.shape[1]
-        first, *others = values.each(targets, lambda: _Sums(*shape))
-        for other in others:
-            first += other
-        return first

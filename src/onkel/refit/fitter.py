@@ -197,7 +197,7 @@ class Fitter(NamedTuple):
         )
         if moved is None:
             return best, relevance
-        trial.solver.values.forget()  # or there would be those of both places
+        trial.solver.passes.forget()  # or there would be those of both places
         points = moved.points * moved.relevance
         again = self._trial(moved.relevance, held, len(points), rng, points)
         again.coef = moved.coef
@@ -226,7 +226,7 @@ class Fitter(NamedTuple):
             X[rows],
             part._replace(weight=part.weight * (len(learnt) / count)),
             *(np.searchsorted(rows, np.sort(out)), self.choice.gamma, C),
-            *(self.tools.team, rng, deadline),
+            *(self.tools.device, rng, deadline),
         )
 
         def tell(step: int, validation_loss: float) -> None:

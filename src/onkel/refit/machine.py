@@ -26,6 +26,7 @@ from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.fitter import FINE, NOBODY, RISES, Fitter, Solution
 from onkel.refit.held_out import FEW, Targets, parts
+from onkel.refit.processor import Processor
 from onkel.refit.search import CS, Choice, Search, Trial
 from onkel.refit.tools import Finder, Sample, Tools
 
@@ -193,7 +194,7 @@ def fit(
 ) -> Solution:
     """Fit a machine to all rows, scaled; `start` is a first guess at gamma."""
     with blas_in_one_thread, Team(request.n_jobs) as team:
-        tools = Tools(find, team, announce, deadline)
+        tools = Tools(find, Processor(team), announce, deadline)
         return _fit(tools, Sample(X, targets), request, start, rng)
 
 

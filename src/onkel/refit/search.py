@@ -17,7 +17,7 @@ from onkel.problem import kernels
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.solver import Solver
 from onkel.refit.tools import Sample, Tools
-from onkel.refit.values import Values, weighed
+from onkel.refit.values import weighed
 
 # Where a search looks for C; it stops when two in a row are worse than the best.
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -66,11 +66,11 @@ class Trial:
             points = first.toarray() if scipy.sparse.issparse(first) else first
         self.points = points
         kernel = kernels.make("rbf", gamma, 1, 0.0)
-        values = Values(kernel, X, points, tools.team, relevance=relevance)
+        passes = tools.device.passes(kernel, X, points, relevance)
         # Rows without weight change nothing, and get their scores on the way.
         weight = np.where(learnt, targets.weight, 0.0)
         self.solver = Solver(
-            values, targets.loss, targets.y, weight, targets.outputs, rng
+            passes, targets.loss, targets.y, weight, targets.outputs, rng
         )
         self.coef: np.ndarray | None = None
 

@@ -14,41 +14,32 @@ where it was made of a part of the rows, L-BFGS makes up for the difference. It 
 again while the active rows still change, of at most `SAMPLE` rows for each centre, and
 is shared by all classes.
 
-Products are in single precision, tile by tile, and added up in double precision. The
-diagonal of the preconditioner is lifted by what that loses; the gradient needs nothing
-of the kind, so the solution does not depend on it.
+The diagonal of the preconditioner is lifted by what single precision loses; the
+gradient needs nothing of the kind, so the solution does not depend on it.
 """
 
 import copy
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
-from onkel.engine.objective import differentiate
 from onkel.engine.threads import blas_in_one_thread
-from onkel.problem.losses import Loss, smoothness
+from onkel.problem.losses import Loss
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.values import Values
+from onkel.refit.passes import Factor, Passes
 
 # Rows for each centre of which the preconditioner is made, and the fewest.
 SAMPLE = 3
 FEWEST_SAMPLED = 10_000
 # Times as many rows, from which on a solution for a sample is found first.
 MANY = 3
-# Share of the mean diagonal of G.
-NUGGET = 1e-5
-# Share of the mean diagonal, what single precision loses of a sum.
-LIFT = 1e-6
 # Share of the time left, if there is an end to it, in which that has to be done.
 SHARE = 0.3
 # Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 10
 # Share of a step below which it is given up.
 SHORTEST = 1e-3
-# Share of the rows up to which it is worth while to copy those with a slope.
-FEW_SLOPES = 0.4
 # A new preconditioner, if this share of all curvature has changed place; or that, if it
 # takes fewer than so many products for each row, which is less than a few passes take.
 CHANGED, CHANGED_A_LITTLE, CHEAP = 0.2, 0.02, 50
@@ -66,39 +57,26 @@ class Point(NamedTuple):
     gradient: np.ndarray  # shape (outputs, centres)
 
 
-class _Sums:
-    """What a thread adds up."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.lost, self.matrix = 0.0, np.zeros(shape, order="F")
-
-
 class Solver:
     """Finds the coefficients of given centres.
 
-    Weights of the rows are factors on C, a ridge is more of a nugget, and `rng` draws
-    the rows of the preconditioner.
+    Weights of the rows are factors on C, and `rng` draws the rows of the
+    preconditioner.
     """
 
     def __init__(
         self,
-        values: Values,
+        passes: Passes,
         loss: Loss,
         y: np.ndarray,
         weight: np.ndarray,
         outputs: int,
         rng: np.random.Generator,
-        ridge: float = 0.0,
     ) -> None:
-        self.values, self.loss, self.outputs, self.rng = values, loss, outputs, rng
+        self.passes, self.loss, self.outputs, self.rng = passes, loss, outputs, rng
         self.y, self.weight = y, weight
-        points = values.points.astype(np.float64)
-        with blas_in_one_thread:
-            gram = Values(values.kernel, points, points, values.team, 0).exact(points)
-        self.nugget = NUGGET * float(gram.diagonal().mean()) + ridge
-        gram[np.diag_indices_from(gram)] += self.nugget
-        self.gram = gram
-        self.passes = 0
+        self.centres = len(passes.points)
+        self.visits = 0
 
     def solve(
         self,
@@ -125,15 +103,11 @@ class Solver:
         rows = np.flatnonzero(self.weight)
         some = self._sampled()
         if len(rows) < MANY * some:
-            return np.zeros((self.outputs, len(self.gram)))
+            return np.zeros((self.outputs, self.centres))
         share = len(rows) / some
         rows = np.sort(self.rng.choice(rows, some, replace=False))
         smaller = copy.copy(self)
-        values = self.values
-        smaller.values = Values(
-            *(values.kernel, values.X[rows], values.points, values.team),
-            relevance=values.relevance,
-        )
+        smaller.passes = self.passes.of(rows)
         smaller.y, smaller.weight = self.y[rows], share * self.weight[rows]
         return smaller.solve(C, None, tol, deadline=deadline).coef
 
@@ -166,14 +140,14 @@ class Solver:
         """Share of the curvature that may change place before it matters."""
         if self.outputs > 1:
             return CHANGED  # never Newton's matrix of each: better to remember steps
-        centres = len(self.gram)
+        centres = self.centres
         used = min(int(np.count_nonzero(curvatures)), self._sampled())
         is_cheap = centres * (used + centres) < CHEAP * len(curvatures)
         return CHANGED_A_LITTLE if is_cheap else CHANGED
 
     def _sampled(self) -> int:
         """Most rows of which a preconditioner is made."""
-        return max(SAMPLE * len(self.gram), FEWEST_SAMPLED)
+        return max(SAMPLE * self.centres, FEWEST_SAMPLED)
 
     def _search(self, here: Point, direction: np.ndarray, C: float) -> Point | None:
         """Go in a direction while that lowers the objective; None if not at all."""
@@ -190,73 +164,26 @@ class Solver:
 
     def _visit(self, coef: np.ndarray, C: float) -> Point:
         """One pass over the rows."""
-        rows, outputs = len(self.values), self.outputs
-        scores, slopes = np.empty((rows, outputs)), np.empty((rows, outputs))
-        curvatures = np.empty(rows)
-        smooth = coef @ self.gram
-        coef32 = np.ascontiguousarray(coef.T, np.float32)
+        visit = self.passes.visit(self.loss, coef, self.y, C * self.weight)
+        self.visits += 1
+        smooth = self.passes.smooth(coef)
+        objective = 0.5 * float((coef * smooth).sum()) + visit.lost
+        gradient = smooth + visit.gradient
+        return Point(coef, visit.scores, visit.curvatures, objective, gradient)
 
-        def task(part: slice, known: np.ndarray, total: _Sums) -> None:
-            scores[part] = known @ coef32
-            total.lost += differentiate(
-                *(self.loss, scores[part], self.y[part], C * self.weight[part]),
-                *(slopes[part], curvatures[part]),
-            )
-            some = sloping(slopes[part])
-            total.matrix += slopes[part][some].T.astype(np.float32) @ known[some]
-
-        totals = self.values.each(task, lambda: _Sums(coef.shape))
-        self.passes += 1
-        # Where a loss is straight, the parabola above it has to do.
-        straight = (curvatures == 0.0) & (slopes != 0.0).any(axis=1)
-        curvatures[straight] = C * self.weight[straight] * smoothness(self.loss)
-        gradient = smooth + sum(total.matrix for total in totals)
-        lost = sum(total.lost for total in totals)
-        objective = 0.5 * float((coef * smooth).sum()) + lost
-        return Point(coef, scores, curvatures, objective, gradient)
-
-    def _preconditioner(self, curvatures: np.ndarray) -> Any:
-        """Cholesky factor of K' D K + G, of some of the rows that have curvature."""
+    def _preconditioner(self, curvatures: np.ndarray) -> Factor:
+        """Factor of K' D K + G, of some of the rows that have curvature."""
         rows = np.flatnonzero(curvatures)
         size = self._sampled()
         total = curvatures[rows].sum()
         if len(rows) > size:
             rows = np.sort(self.rng.choice(rows, size, replace=False))
         share = curvatures[rows].sum() / total if total > 0.0 else 1.0
-
-        def task(part: np.ndarray, known: np.ndarray, total: _Sums) -> None:
-            root = np.sqrt(curvatures[part] / share).astype(np.float32)
-            scaled = known * root[:, np.newaxis]
-            # numpy makes it ssyrk, and unlike scipy's that lets other threads work.
-            total.matrix += scaled.T @ scaled
-
-        totals = self.values.each(task, lambda: _Sums(self.gram.shape), rows)
-        matrix = self.gram + sum(total.matrix for total in totals)
-        lift = LIFT * float(matrix.diagonal().mean())
-        while True:
-            matrix[np.diag_indices_from(matrix)] += lift
-            try:
-                return scipy.linalg.cho_factor(matrix, lower=True)
-            except np.linalg.LinAlgError:
-                lift *= 10.0
-
-
-def sloping(slopes: np.ndarray) -> Any:
-    """Index of the rows with a slope, if they are few; otherwise of all.
-
-    Examples
-    --------
-    >>> sloping(np.array([[0.0], [2.0], [0.0]]))
-    array([1])
-    >>> sloping(np.ones((3, 1)))
-    slice(None, None, None)
-    """
-    rows = np.flatnonzero(slopes.any(axis=1))
-    return rows if len(rows) <= FEW_SLOPES * len(slopes) else slice(None)
+        return self.passes.factor(curvatures[rows] / share, rows)
 
 
 def _times_inverse(
-    gradient: np.ndarray, factor: Any, steps: deque[tuple[np.ndarray, np.ndarray]]
+    gradient: np.ndarray, factor: Factor, steps: deque[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
     """L-BFGS: the inverse of the Hessian, as far as it is known, times the gradient."""
     left, shares = gradient.copy(), []
@@ -264,7 +191,7 @@ def _times_inverse(
         share = float((change * left).sum() / (change * difference).sum())
         left -= share * difference
         shares.append(share)
-    found = scipy.linalg.cho_solve(factor, left.T).T
+    found = factor.solve(left)
     for (change, difference), share in zip(steps, reversed(shares), strict=True):
         back = float((difference * found).sum() / (change * difference).sum())
         found += (share - back) * change

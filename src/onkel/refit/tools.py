@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.engine.threads import Team
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
+from onkel.refit.passes import Device
 
 # Finds centres: rows, targets, gamma, budget -> points.
 Finder = Callable[[Any, Targets, float, int], np.ndarray]
@@ -17,7 +17,7 @@ class Tools(NamedTuple):
     """What travels through a re-fit, unchanged but for the deadline."""
 
     find: Finder
-    team: Team
+    device: Device
     announce: Callable[[str], None]  # is told of every step
     deadline: Deadline  # when to be content with what was found
 

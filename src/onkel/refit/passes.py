@@ -1,0 +1,137 @@
+"""What the re-fit asks of kernel values, and of whatever machine computes them.
+
+A pass goes over all rows. Solver, search and moves are written once, in terms of these
+few; `processor` and `cuda` are where they are carried out. What is as large as the rows
+or the coefficients comes and goes as numpy arrays in double precision; kernel values,
+and matrices of centres by centres, stay where they are made.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss, smoothness
+
+# Share of the mean diagonal of G that is added to it: see `solver`.
+NUGGET = 1e-5
+# Share of the mean diagonal of a factor, what single precision loses of a sum.
+LIFT = 1e-6
+
+
+class Visit(NamedTuple):
+    """What one pass tells of coefficients."""
+
+    scores: np.ndarray  # shape (rows, outputs)
+    curvatures: np.ndarray  # shape (rows,), of the losses by the scores
+    lost: float  # losses of all rows, weighted
+    gradient: np.ndarray  # shape (outputs, centres), of these losses
+
+
+class Pulls(NamedTuple):
+    """Sums over rows i of W_ij = s_i b_j k_ij: where centres are drawn to."""
+
+    weights: np.ndarray  # shape (centres,): W
+    products: np.ndarray  # shape (centres, features): W x
+    squares: np.ndarray  # shape (features,): W x^2, over centres too
+
+
+class Factor(ABC):
+    """A positive definite matrix of centres by centres, ready to be inverted."""
+
+    @abstractmethod
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """Inverse of the matrix times a gradient, shape (outputs, centres)."""
+
+
+class Passes(ABC):
+    """Passes over k(x, c) for rows x and centres c."""
+
+    kernel: Kernel
+    points: np.ndarray  # the centres; their features are weighed already
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    @abstractmethod
+    def of(self, rows: np.ndarray) -> "Passes":
+        """Passes over some of the rows, with the same centres."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Make room: whatever is asked for next is computed again."""
+
+    @abstractmethod
+    def visit(
+        self, loss: Loss, coef: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Visit:
+        """Scores of all rows, and what the losses say of them."""
+
+    @abstractmethod
+    def smooth(self, coef: np.ndarray) -> np.ndarray:
+        """Coefficients times G, nugget included."""
+
+    @abstractmethod
+    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
+        """Factor of K' D K + G, of some rows and D the curvatures of these.
+
+        Its diagonal is lifted by what single precision loses, or more if need be.
+        """
+
+    @abstractmethod
+    def squares(self, weight: np.ndarray) -> float:
+        """Sum of all squared kernel values, weighted by row."""
+
+    @abstractmethod
+    def pulls(self, slopes: np.ndarray, coef: np.ndarray) -> Pulls:
+        """Pulls of the rows, whose features are not weighed; slopes by row, output."""
+
+    @abstractmethod
+    def pairs(
+        self, coef: np.ndarray, points: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over i of V_ij = b_i b_j G_ij, without i = j; and of V_ij times point i.
+
+        `points` may be any, one for each centre.
+        """
+
+
+class Device(ABC):
+    """Where passes are carried out."""
+
+    @abstractmethod
+    def passes(
+        self,
+        kernel: Kernel,
+        X: Any,
+        points: np.ndarray,
+        relevance: np.ndarray | None = None,
+        ridge: float = 0.0,
+    ) -> Passes:
+        """Passes over rows, dense or CSR; a ridge is more of a nugget.
+
+        `relevance` is how much the features of the rows count; those of the centres
+        are weighed already.
+        """
+
+    @abstractmethod
+    def batches(self, X: Any, y: np.ndarray, weight: np.ndarray, loss: Loss) -> Any:
+        """Rows to be drawn from again and again, by `stochastic_descent`."""
+
+
+def bent(loss: Loss, curvatures: Any, is_sloping: Any, weight: Any) -> Any:
+    """Curvatures; where a loss is straight, those of the parabola above it.
+
+    Examples
+    --------
+    >>> from onkel.problem import losses
+    >>> loss = losses.make("smooth_tube", smoothing=0.5)
+    >>> ones = np.ones(3)
+    >>> bent(loss, np.array([2.0, 0.0, 0.0]), np.array([True, True, False]), ones)
+    array([2., 2., 0.])
+    """
+    straight = (curvatures == 0.0) & is_sloping
+    curvatures[straight] = weight[straight] * smoothness(loss)
+    return curvatures
