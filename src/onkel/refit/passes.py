@@ -38,11 +38,19 @@ class Pulls(NamedTuple):
 
 
 class Factor(ABC):
-    """A positive definite matrix of centres by centres, ready to be inverted."""
+    """A positive definite matrix of centres by centres, L L'."""
 
     @abstractmethod
     def solve(self, gradient: np.ndarray) -> np.ndarray:
         """Inverse of the matrix times a gradient, shape (outputs, centres)."""
+
+    @abstractmethod
+    def whitened(self, coef: np.ndarray) -> np.ndarray:
+        """L' b, of coefficients b of shape (outputs, centres)."""
+
+    @abstractmethod
+    def basis(self) -> Any:
+        """The inverse of L', in single precision, as the device has it."""
 
 
 class Passes(ABC):

@@ -71,6 +71,16 @@ class _Factor(Factor):
         """Inverse of the matrix times a gradient."""
         return scipy.linalg.cho_solve((self.lower, True), gradient.T).T
 
+    def whitened(self, coef: np.ndarray) -> np.ndarray:
+        """L' b."""
+        return coef @ self.lower
+
+    def basis(self) -> np.ndarray:
+        """The inverse of L'."""
+        unit = np.eye(len(self.lower))
+        inverse = scipy.linalg.solve_triangular(self.lower, unit, lower=True)
+        return np.ascontiguousarray(inverse.T, np.float32)
+
 
 class _Sums:
     """What a thread adds up."""

@@ -115,12 +115,12 @@ class Solver:
         self, C: float, coef: np.ndarray, tol: float, max_iter: int, deadline: Deadline
     ) -> Point:
         here = self._visit(coef, C)
-        factor, made_at = self._preconditioner(here.curvatures), here.curvatures
+        factor, made_at = self.preconditioner(here.curvatures), here.curvatures
         steps: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
         for _ in deadline.each(range(max_iter), LATE, least=1):
             moved = np.abs(here.curvatures - made_at).sum()
             if moved > self._patience(here.curvatures) * here.curvatures.sum():
-                factor, made_at = self._preconditioner(here.curvatures), here.curvatures
+                factor, made_at = self.preconditioner(here.curvatures), here.curvatures
                 steps.clear()
             direction = -_times_inverse(here.gradient, factor, steps)
             there = self._search(here, direction, C)
@@ -171,7 +171,7 @@ class Solver:
         gradient = smooth + visit.gradient
         return Point(coef, visit.scores, visit.curvatures, objective, gradient)
 
-    def _preconditioner(self, curvatures: np.ndarray) -> Factor:
+    def preconditioner(self, curvatures: np.ndarray) -> Factor:
         """Factor of K' D K + G, of some of the rows that have curvature."""
         rows = np.flatnonzero(curvatures)
         size = self._sampled()
