@@ -1,5 +1,6 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.search import Choice, Trial
+from onkel.refit.stochastic_descent import StochasticDescent
 from onkel.refit.tools import Sample, Tools
 
 # Step from one C to the next, once the centres are final, and how many.
@@ -25,6 +27,13 @@ WEIGHING, FEWEST_WEIGHING = 500, 100
 # Coordinates of all centres that may be moved: L-BFGS keeps 25 numbers for each. And
 # the largest feature: single precision could not square much more, if it is weighed.
 MOST_COORDINATES, LARGEST = 2**20, 1e15
+# Rows for each centre from which on a step needs some of them only; for values, whose
+# best coefficients are harder to follow. Adam keeps 3 numbers for each coordinate.
+PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 35, 200, 2**23
+# Rows for each centre, and in all, with which such a descent begins; visits for each
+# geometric mean of a row and a centre, and the most for a row. Share of the time.
+BEGINNING, BEGINNING_IN_ALL, VISITS, EPOCHS = 20, 10_000, 80.0, 12
+FOLLOWED = 0.6
 # Mistakes of the rows held out that it takes to see that there are fewer.
 COUNTABLE = 10
 NOBODY = np.zeros(0, np.int64)
@@ -48,7 +57,7 @@ class Solution(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """Trials that were solved, one for each part held out."""
+    """What the rows held out have seen, part by part."""
 
     trials: list[Trial]
     coefs: list[np.ndarray | None]
@@ -80,10 +89,10 @@ class Fitter(NamedTuple):
         Then fewer of them move, and leave the weights that they have found.
         """
         relevance = np.ones(self.sample.X.shape[1])
-        if not self.adapt or len(self.held_out) != 1 or self._rows_to_move(budget):
+        if not self.adapt or len(self.held_out) != 1 or self._can_move(budget):
             return relevance
         few = min(WEIGHING, budget // 2)
-        while few >= FEWEST_WEIGHING and not self._rows_to_move(few):
+        while few >= FEWEST_WEIGHING and not self._can_move(few):
             few //= 2
         if few >= FEWEST_WEIGHING:
             rng = np.random.default_rng(self.seed)
@@ -122,6 +131,8 @@ class Fitter(NamedTuple):
         self, budget: int, relevance: np.ndarray, rng: np.random.Generator
     ) -> tuple[_Solved, np.ndarray]:
         """Find centres, and all that the rows held out decide; also the weights."""
+        if self._are_plenty(budget):
+            return self._followed(budget, relevance, rng)
         trials = [self._trial(relevance, held, budget, rng) for held in self.held_out]
         if not trials:
             return _Solved([], [], [], self.choice.C, np.inf, 0.0), relevance
@@ -168,7 +179,63 @@ class Fitter(NamedTuple):
             best = found
         return best
 
-    # ---- moves
+    # ---- moves, where rows are plenty
+
+    def _are_plenty(self, centres: int) -> bool:
+        """Whether some of the rows say where to go as well as all of them."""
+        if not self.adapt or len(self.held_out) != 1:
+            return False
+        X, targets = self.sample
+        plenty = PLENTY_OF_VALUES if targets.is_regression else PLENTY
+        return (
+            self._learnt >= plenty * centres
+            and centres * X.shape[1] <= MOST_FOLLOWED
+            and max(X.max(), -X.min()) <= LARGEST
+        )
+
+    @property
+    def _learnt(self) -> int:
+        """Rows that are not held out."""
+        return len(self.targets.y) - len(self.held_out[0])
+
+    def _followed(
+        self, budget: int, relevance: np.ndarray, rng: np.random.Generator
+    ) -> tuple[_Solved, np.ndarray]:
+        """Move centres, weights and coefficients together, some rows a step."""
+        (X, targets), (held,), C = self.sample, self.held_out, self.choice.C
+        tools, gamma = self.tools, self.choice.gamma
+        learnt = np.flatnonzero(targets.without(held))
+        count = min(max(BEGINNING * budget, BEGINNING_IN_ALL), len(learnt))
+        some = Sample(X, targets).part(np.sort(rng.choice(learnt, count, replace=False)))
+        weight = some.targets.weight * (len(learnt) / count)
+        some = some._replace(targets=some.targets._replace(weight=weight))
+        trial = Trial(tools, some, NOBODY, gamma, budget, rng, relevance)
+        begun = trial.reach(C, deadline=tools.deadline.share(FIRST))
+        place = Place(trial.points / relevance, relevance, begun.coef)
+        descent = StochasticDescent(
+            *(X, targets, held, gamma, C, tools.device, rng),
+            tools.deadline.share(FOLLOWED),
+        )
+        scores = descent.scores(place, held)
+        if self._can_gain(scores):
+
+            def tell(visits: int, of: int, validation_loss: float) -> None:
+                tools.announce(
+                    f"{visits:,} of {of:,} rows visited, "
+                    f"validation loss {validation_loss:.4g}"
+                )
+
+            visits = VISITS * math.sqrt(len(learnt) * budget)
+            visits = min(visits, EPOCHS * len(learnt))
+            place, _ = descent.run(place, trial.solver, begun, int(visits), tell)
+            scores = descent.scores(place, held)
+        del trial, descent  # or there would be kernel values of both places
+        points, relevance = place.points * place.relevance, place.relevance
+        final = self._trial(relevance, held, len(points), rng, points)
+        loss = targets.validation_loss(scores, held)
+        return _Solved([final], [place.coef], [scores], C, loss, 0.0), relevance
+
+    # ---- moves, where they are not
 
     def _can_gain(self, scores: np.ndarray) -> bool:
         """Whether the rows held out could tell a gain."""
@@ -176,11 +243,13 @@ class Fitter(NamedTuple):
         mistakes = self.targets.mistakes(scores, held) * len(held)
         return self.targets.is_regression or mistakes >= COUNTABLE
 
+    def _can_move(self, centres: int) -> bool:
+        return self._are_plenty(centres) or self._rows_to_move(centres) > 0
+
     def _rows_to_move(self, centres: int) -> int:
         """Rows to move centres with; 0 if they cannot be moved."""
-        there = len(self.targets.y) - len(self.held_out[0])
         wanted = max(ROWS * centres, ROWS_IN_ALL)
-        count = min(wanted, MOST_VALUES // centres, there)
+        count = min(wanted, MOST_VALUES // centres, self._learnt)
         is_small = centres * self.sample.X.shape[1] <= MOST_COORDINATES
         return count if count >= FEWEST_ROWS * centres and is_small else 0
 

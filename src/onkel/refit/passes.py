@@ -68,6 +68,10 @@ class Passes(ABC):
         """Passes over some of the rows, with the same centres."""
 
     @abstractmethod
+    def at(self, points: np.ndarray, relevance: np.ndarray) -> "Passes":
+        """Passes over the same rows with other centres; nothing is kept."""
+
+    @abstractmethod
     def forget(self) -> None:
         """Make room: whatever is asked for next is computed again."""
 

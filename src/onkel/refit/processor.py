@@ -125,6 +125,11 @@ class OnProcessor(Passes):
         some.kernel, some.points, some.gram = self.kernel, self.points, self.gram
         return some
 
+    def at(self, points: np.ndarray, relevance: np.ndarray) -> "OnProcessor":
+        """Passes over the same rows with other centres."""
+        X, team = self.values.X, self.values.team
+        return OnProcessor(Values(self.kernel, X, points, team, 0, relevance))
+
     def forget(self) -> None:
         """Make room."""
         self.values.forget()

@@ -15,7 +15,7 @@ import scipy.sparse
 
 from onkel.problem import kernels
 from onkel.refit.deadline import ENDLESS, Deadline
-from onkel.refit.solver import Solver
+from onkel.refit.solver import Point, Solver
 from onkel.refit.tools import Sample, Tools
 from onkel.refit.values import weighed
 
@@ -78,9 +78,15 @@ class Trial:
         self, C: float, tol: float = ROUGH, deadline: Deadline = ENDLESS
     ) -> np.ndarray:
         """Go on to another C; returns the scores of the rows held out."""
+        return self.reach(C, tol, deadline).scores[self.held]
+
+    def reach(
+        self, C: float, tol: float = ROUGH, deadline: Deadline = ENDLESS
+    ) -> Point:
+        """Go on to another C; returns all that is known there."""
         found = self.solver.solve(C, self.coef, tol, deadline=deadline)
         self.coef = found.coef
-        return found.scores[self.held]
+        return found
 
     def validation_loss(self, C: float) -> float:
         """Go on to another C, and judge it."""

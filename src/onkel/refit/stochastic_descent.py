@@ -9,9 +9,10 @@ long, and become shorter along a cosine. The gradients are those of `center_desc
 with slopes of the rows drawn; of the regulariser some centres are drawn, too, and stand
 for all. Three things make steps of one length do:
 
-- centres move in units of the kernel's width, the weights of features by factors;
 - coefficients b = T a are those of features that are uncorrelated: T is the inverse
   of a factor of K' D K + G, where the descent begins;
+- centres, weights and a each get a length of their own, a share of that of a random
+  step there which doubles the objective: where it is small, so are the steps;
 - how many rows are to be visited is known from the start.
 """
 
@@ -24,17 +25,21 @@ import numpy as np
 from onkel.refit.center_descent import FARTHEST, Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
-from onkel.refit.passes import Device, Factor
+from onkel.refit.passes import Device
+from onkel.refit.solver import Point, Solver
 
 # Rows of a step, in slices that threads share; centres that stand for the regulariser.
 ROWS, SLICE, PAIRS = 512, 256, 64
-# Longest steps: of centres, in widths of the kernel; of the logarithms of weights; and
-# of coefficients, in units of their root mean square.
-CENTRES, WEIGHTS, COEF = 0.02, 0.01, 0.02
+# Longest steps, as shares of those that double the objective: of centres, of the
+# logarithms of weights, and of coefficients. How far a random step goes to tell, in
+# widths of the kernel, or in logarithms.
+CENTRES, WEIGHTS, COEF, NEAR = 0.27, 0.04, 0.033, 0.01
 # What Adam remembers of gradients and of their squares; steps to the longest.
 MEMORY, SQUARES, WARM_UP = 0.9, 0.999, 50
 # How often the rows held out are asked, and how many of them.
-LOOKS, HELD = 8, 5000
+LOOKS, WATCHED = 8, 5000
+# Steps after which it is known what one takes, where there is a deadline.
+TIMED = 10
 TINY = 1e-12
 
 
@@ -87,7 +92,8 @@ class StochasticDescent:
     ) -> None:
         self.targets, self.gamma, self.rng, self.deadline = targets, gamma, rng, deadline
         self.learnt = np.flatnonzero(targets.without(held) & (targets.weight > 0.0))
-        self.held = held if len(held) <= HELD else np.sort(rng.choice(held, HELD, False))
+        few = len(held) <= WATCHED
+        self.watched = held if few else np.sort(rng.choice(held, WATCHED, False))
         total = float(targets.weight[self.learnt].sum())
         # Of the objective: that of a row.
         self.share = 1.0 / (C * total)
@@ -98,23 +104,24 @@ class StochasticDescent:
     def run(
         self,
         place: Place,
-        factor: Factor,
+        solver: Solver,
+        begun: Point,
         visits: int,
-        tell: Callable[[int, float], None] = lambda visits, validation_loss: None,
+        tell: Callable[[int, int, float], None] = lambda visits, of, loss: None,
     ) -> tuple[Place, list[float]]:
-        """Visit so many rows; the factor is that of K' D K + G at the place.
+        """Visit so many rows; the solver has found where to begin, of some rows.
 
         Returns the best place that the rows held out have seen, and the path of their
-        loss; `tell` gets each.
+        loss; `tell` gets each, with the visits done and all visits to be done.
         """
         batches, xp = self.batches, self.xp
-        width = 1.0 / math.sqrt(2.0 * self.gamma)
         put = batches.put
+        factor = solver.preconditioner(begun.curvatures)
         T, inner = factor.basis(), factor.whitened(place.coef).T
-        rms = float(np.sqrt((inner**2).mean())) or 1.0
-        points = _Adam(xp, put(place.points), CENTRES * width)
-        weights = _Adam(xp, put(np.log(place.relevance)), WEIGHTS)
-        coef = _Adam(xp, put(inner), COEF * rms)
+        lengths = self._lengths(place, solver, begun)
+        points = _Adam(xp, put(place.points), CENTRES * lengths.points)
+        weights = _Adam(xp, put(np.log(place.relevance)), WEIGHTS * lengths.weights)
+        coef = _Adam(xp, put(inner), COEF * lengths.coef)
 
         def here() -> Place:
             return Place(
@@ -123,12 +130,12 @@ class StochasticDescent:
                 batches.get(T @ coef.at).T,
             )
 
-        best, path = place, [self._badness(points.at, weights.at, T @ coef.at)]
-        tell(0, path[0])
+        best, path = place, [self._badness(place)]
         steps = max(visits // ROWS, 1)
-        looks = {round(steps * (look + 1) / LOOKS) for look in range(LOOKS)}
+        tell(0, steps * ROWS, path[0])
         farthest = math.log(FARTHEST)
-        for step, rows in zip(range(1, steps + 1), self._draws(), strict=False):
+        begun = self.deadline.clock()
+        for step, rows in enumerate(self._draws(), 1):
             b = T @ coef.at
             sums = self._gradient(points.at, weights.at, b, rows)
             share = 0.5 * (1.0 + math.cos(math.pi * step / steps))
@@ -137,15 +144,50 @@ class StochasticDescent:
             points.step(sums.points, share)
             weights.step(sums.weights, share)
             xp.clip(weights.at, -farthest, farthest, out=weights.at)
-            if step in looks:
-                found = self._badness(points.at, weights.at, T @ coef.at)
+            if step == TIMED and self.deadline.is_set:
+                steps = self._affordable(steps, (self.deadline.clock() - begun) / step)
+            if step * LOOKS // steps > (step - 1) * LOOKS // steps:
+                there = here()
+                found = self._badness(there)
                 if not math.isfinite(found):
                     break
                 if found < min(path):
-                    best = here()
+                    best = there
                 path.append(found)
-                tell(step * ROWS, found)
+                tell(step * ROWS, steps * ROWS, found)
+            if step >= steps:
+                break
         return best, path
+
+    def _affordable(self, steps: int, takes: float) -> int:
+        """Steps for which there is time, if one takes so long."""
+        there = TIMED + max(int(self.deadline.left / max(takes, TINY)), 0)
+        if there >= steps:
+            return steps
+        self.deadline.leave_out(f"all but {there * ROWS:,} of {steps * ROWS:,} visits")
+        return there
+
+    def _lengths(self, place: Place, solver: Solver, begun: Point) -> _Sums:
+        """Lengths of steps in random directions that double the objective."""
+
+        def length(there: Place, far: float) -> float:
+            passes = solver.passes.at(there.points * there.relevance, there.relevance)
+            found = passes.visit(solver.loss, begun.coef, solver.y, solver.weight)
+            changes = ((found.scores - begun.scores) ** 2).sum(axis=1) / far**2
+            risen = 0.5 * float(begun.curvatures @ changes)
+            return math.sqrt(begun.objective / max(risen, TINY))
+
+        def signs(shape: tuple[int, ...]) -> np.ndarray:
+            return self.rng.choice((-1.0, 1.0), shape)
+
+        far = NEAR / math.sqrt(2.0 * self.gamma)
+        points = place.points + far * signs(place.points.shape)
+        weights = place.relevance * np.exp(NEAR * signs(place.relevance.shape))
+        return _Sums(
+            math.sqrt(2.0 * begun.objective / begun.coef.size),
+            length(place._replace(points=points), far),
+            length(place._replace(relevance=weights), NEAR),
+        )
 
     def _draws(self) -> Iterator[Any]:
         """Rows of the steps: all of them in a new order, again and again."""
@@ -224,19 +266,24 @@ class StochasticDescent:
         products -= of_centres[:, None] * centres
         return _Sums(coef, products, both * spread)
 
-    def _badness(self, points: Any, log_weights: Any, b: Any) -> float:
-        """Loss of the rows held out."""
-        r = self.xp.exp(log_weights)
-        centres = points * r
+    def scores(self, place: Place, rows: np.ndarray) -> np.ndarray:
+        """Scores of some rows."""
+        put = self.batches.put
+        r = put(place.relevance)
+        centres, b = put(place.points) * r, put(place.coef.T)
         norms = (centres * centres).sum(1)
-        held = self.batches.order(self.held)
-        parts = [held[i : i + ROWS] for i in range(0, len(held), ROWS)]
+        there = self.batches.order(rows)
+        parts = [there[i : i + ROWS] for i in range(0, len(rows), ROWS)]
 
-        def scores(part: Any) -> np.ndarray:
+        def of_part(part: Any) -> np.ndarray:
             X = self.batches.rows(part) * r
             return self.batches.get(self._values(X, centres, norms) @ b)
 
-        found = np.concatenate(self.batches.each(parts, scores))
+        return np.concatenate(self.batches.each(parts, of_part))
+
+    def _badness(self, place: Place) -> float:
+        """Loss of the rows held out."""
+        found = self.scores(place, self.watched)
         if not np.isfinite(found).all():
             return math.inf
-        return self.targets.validation_loss(found, self.held)
+        return self.targets.validation_loss(found, self.watched)
