@@ -32,7 +32,7 @@ MOST_COORDINATES, LARGEST = 2**20, 1e15
 PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 35, 200, 2**23
 # Rows for each centre, and in all, with which such a descent begins; visits for each
 # geometric mean of a row and a centre, and the most for a row. Share of the time.
-BEGINNING, BEGINNING_IN_ALL, VISITS, EPOCHS = 20, 10_000, 80.0, 12
+BEGINNING, BEGINNING_IN_ALL, VISITS, EPOCHS = 20, 10_000, 120.0, 8
 FOLLOWED = 0.6
 # Mistakes of the rows held out that it takes to see that there are fewer.
 COUNTABLE = 10
