@@ -113,6 +113,8 @@ class Passes(ABC):
 class Device(ABC):
     """Where passes are carried out."""
 
+    most_centres: int  # of budget="auto"
+
     @abstractmethod
     def passes(
         self,
@@ -131,6 +133,9 @@ class Device(ABC):
     @abstractmethod
     def batches(self, X: Any, y: np.ndarray, weight: np.ndarray, loss: Loss) -> Any:
         """Rows to be drawn from again and again, by `stochastic_descent`."""
+
+    def close(self) -> None:  # noqa: B027 (there may be nothing to do)
+        """Leave nothing behind."""
 
 
 def bent(loss: Loss, curvatures: Any, is_sloping: Any, weight: Any) -> Any:

@@ -27,10 +27,16 @@ from onkel.refit.values import Values
 
 # Share of the rows up to which it is worth while to copy those with a slope.
 FEW_SLOPES = 0.4
+# Rows of a slice of those that are drawn.
+SLICE = 256
+# Centres at which budget="auto" ends.
+MOST_CENTRES = 4000
 
 
 class Processor(Device):
     """The processor of the machine, with a team of threads."""
+
+    most_centres = MOST_CENTRES
 
     def __init__(self, team: Team) -> None:
         self.team = team
@@ -237,6 +243,10 @@ class ProcessorBatches:
         self, X: Any, y: np.ndarray, weight: np.ndarray, loss: Loss, team: Team
     ) -> None:
         self.X, self.y, self.weight, self.loss, self.team = X, y, weight, loss, team
+
+    def slices(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Parts of a step's rows, which threads share; few enough for their caches."""
+        return [rows[i : i + SLICE] for i in range(0, len(rows), SLICE)]
 
     def put(self, array: np.ndarray) -> np.ndarray:
         """Copy numbers to where the work is done."""

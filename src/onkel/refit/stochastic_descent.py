@@ -28,8 +28,8 @@ from onkel.refit.held_out import Targets
 from onkel.refit.passes import Device
 from onkel.refit.solver import Point, Solver
 
-# Rows of a step, in slices that threads share; centres that stand for the regulariser.
-ROWS, SLICE, PAIRS = 512, 256, 64
+# Rows of a step, and centres that stand for the regulariser.
+ROWS, PAIRS = 512, 64
 # Longest steps, as shares of those that double the objective: of centres, of the
 # logarithms of weights, and of coefficients. How far a random step goes to tell, in
 # widths of the kernel, or in logarithms.
@@ -208,7 +208,7 @@ class StochasticDescent:
         centres = points * r
         norms = (centres * centres).sum(1)
         some = self._some_pairs(len(b))
-        parts = [rows[i : i + SLICE] for i in range(0, len(rows), SLICE)]
+        parts = batches.slices(rows)
 
         def of_part(part: Any) -> _Sums:
             if part is None:

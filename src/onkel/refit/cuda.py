@@ -1,0 +1,381 @@
+"""Passes on a GPU: tensors of kernel values, kept where its memory has room.
+
+Kernel values and their products are in single precision, sums over tiles and factors in
+double. The rows are copied to the device once, dense, if they take no more than a
+share of its memory, and otherwise a tile at a time.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+
+from onkel.problem import kernels
+from onkel.problem.kernels import Kernel
+from onkel.problem.losses import Loss
+from onkel.refit import torch_losses
+from onkel.refit.passes import (
+    LIFT,
+    NUGGET,
+    Device,
+    Factor,
+    Passes,
+    Pulls,
+    Visit,
+    bent,
+)
+
+# Share of the free memory for rows, and of what is left for kernel values.
+FOR_ROWS, FOR_VALUES = 0.3, 0.6
+# Bytes that stand for the memory where there is no GPU, as in tests.
+PRETENDED = 2**30
+# Kernel values of a tile, and entries of rows that are made dense at a time.
+TILE, DENSE = 2**26, 2**24
+FEWEST_ROWS = 64
+# Rows that are remembered: those of a fit, and of the sample at work.
+REMEMBERED = 2
+# Centres at which budget="auto" ends.
+MOST_CENTRES = 32_000
+
+
+class Cuda(Device):
+    """A GPU, or for tests this machine's processor by the same way."""
+
+    most_centres = MOST_CENTRES
+
+    def __init__(self, name: str = "cuda") -> None:
+        self.where = torch.device(name)
+        self._uploads: list[tuple[Any, _Rows]] = []
+
+    def passes(
+        self,
+        kernel: Kernel,
+        X: Any,
+        points: np.ndarray,
+        relevance: np.ndarray | None = None,
+        ridge: float = 0.0,
+    ) -> "OnCuda":
+        """Passes over rows, dense or CSR."""
+        return OnCuda(self, kernel, self.rows(X), points, relevance, ridge)
+
+    def batches(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, loss: Loss
+    ) -> "CudaBatches":
+        """Rows to be drawn from again and again."""
+        return CudaBatches(self, self.rows(X), y, weight, loss)
+
+    def rows(self, X: Any) -> "_Rows":
+        """Rows that were copied there, or are now."""
+        for known, rows in self._uploads:
+            if known is X:
+                return rows
+        self._uploads = self._uploads[-(REMEMBERED - 1) :]
+        rows = _Rows(self, X)
+        self._uploads.append((X, rows))
+        return rows
+
+    def put(self, array: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        """Copy numbers to the device."""
+        return torch.as_tensor(np.ascontiguousarray(array)).to(self.where, dtype)
+
+    def free(self) -> int:
+        """Bytes that tensors could still take."""
+        if self.where.type != "cuda":
+            return PRETENDED
+        reserved = torch.cuda.memory_reserved(self.where)
+        taken = torch.cuda.memory_allocated(self.where)
+        return int(torch.cuda.mem_get_info(self.where)[0] + reserved - taken)
+
+    def close(self) -> None:
+        """Leave nothing on the device."""
+        self._uploads = []
+        if self.where.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+class _Rows:
+    """Rows on the device, in single precision; those that are too many stay here."""
+
+    def __init__(self, device: Cuda, X: Any) -> None:
+        self.device, self.X = device, X
+        self.shape: tuple[int, int] = X.shape
+        self.there: torch.Tensor | None = None
+        if 4 * X.shape[0] * X.shape[1] > FOR_ROWS * device.free():
+            return
+        there = torch.empty(X.shape, dtype=torch.float32, device=device.where)
+        step = max(DENSE // max(X.shape[1], 1), 1)
+        for first in range(0, X.shape[0], step):
+            there[first : first + step] = self._copied(slice(first, first + step))
+        self.there = there
+
+    def take(self, which: Any) -> torch.Tensor:
+        """Rows of a slice, or of a tensor of numbers."""
+        if self.there is not None:
+            return self.there[which]
+        if isinstance(which, torch.Tensor):
+            which = which.cpu().numpy()
+        return self._copied(which)
+
+    def _copied(self, which: Any) -> torch.Tensor:
+        rows = self.X[which]
+        if scipy.sparse.issparse(rows):
+            rows = rows.toarray()
+        return self.device.put(rows, torch.float32)
+
+
+class _Factor(Factor):
+    """Cholesky's, in double precision, on the device."""
+
+    def __init__(self, device: Cuda, matrix: torch.Tensor) -> None:
+        self.device = device
+        diagonal = matrix.diagonal()
+        lift = LIFT * float(diagonal.mean())
+        while True:
+            diagonal += lift
+            self.lower, failed = torch.linalg.cholesky_ex(matrix)
+            if not int(failed):
+                return
+            lift *= 10.0
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """Inverse of the matrix times a gradient."""
+        there = self.device.put(gradient.T)
+        return torch.cholesky_solve(there, self.lower).T.cpu().numpy()
+
+    def whitened(self, coef: np.ndarray) -> np.ndarray:
+        """L' b."""
+        return (self.device.put(coef) @ self.lower).cpu().numpy()
+
+    def basis(self) -> torch.Tensor:
+        """The inverse of L'."""
+        lower = self.lower
+        unit = torch.eye(len(lower), dtype=lower.dtype, device=lower.device)
+        inverse = torch.linalg.solve_triangular(lower, unit, upper=False)
+        return inverse.T.to(torch.float32).contiguous()
+
+
+class OnCuda(Passes):
+    """Passes over kernel values; they are kept as far as there is room."""
+
+    def __init__(
+        self,
+        device: Cuda,
+        kernel: Kernel,
+        rows: _Rows,
+        points: np.ndarray,
+        relevance: np.ndarray | None = None,
+        ridge: float = 0.0,
+        keep: bool = True,
+        which: torch.Tensor | None = None,
+    ) -> None:
+        self.device, self.kernel, self.points = device, kernel, points
+        self.rows, self.keep, self.which = rows, keep, which
+        is_plain = relevance is None or bool((relevance == 1.0).all())
+        self.relevance = None if is_plain else device.put(relevance, torch.float32)
+        self.centres = device.put(points, torch.float32)
+        exact = device.put(points)
+        gram = values_of(kernel, exact, exact)
+        diagonal = gram.diagonal()
+        diagonal += NUGGET * float(diagonal.mean()) + ridge
+        self.gram = gram
+        self.forget()
+
+    def __len__(self) -> int:
+        return self.rows.shape[0] if self.which is None else len(self.which)
+
+    def of(self, rows: np.ndarray) -> "OnCuda":
+        """Passes over some of the rows."""
+        some = object.__new__(OnCuda)
+        some.__dict__.update(self.__dict__)
+        chosen = self.device.put(rows, torch.int64)
+        some.which = chosen if self.which is None else self.which[chosen]
+        some.forget()
+        return some
+
+    def at(self, points: np.ndarray, relevance: np.ndarray) -> "OnCuda":
+        """Passes over the same rows with other centres."""
+        return OnCuda(
+            *(self.device, self.kernel, self.rows, points, relevance),
+            keep=False,
+            which=self.which,
+        )
+
+    def forget(self) -> None:
+        """Make room."""
+        self._kept: torch.Tensor | None = None
+        self._known = 0  # rows, from the first on, whose values are there
+
+    def visit(
+        self, loss: Loss, coef: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> Visit:
+        """Scores of all rows, and what the losses say of them."""
+        put = self.device.put
+        coef32, C, targets = put(coef.T, torch.float32), put(weight), put(y)
+        parts = []
+        lost, gradient = 0.0, torch.zeros_like(coef32.T, dtype=torch.float64)
+        for part, known in self._tiles():
+            scores = (known @ coef32).double()
+            each = torch_losses.differentiate(loss, scores, targets[part], C[part])
+            gradient += each.slopes.float().T @ known
+            is_sloping = (each.slopes != 0.0).any(dim=1)
+            curvatures = bent(loss, each.curvatures, is_sloping, C[part])
+            parts.append(torch.cat([scores, curvatures[:, None]], dim=1))
+            lost = lost + each.lost
+        found = torch.cat(parts).cpu().numpy()
+        scores, curvatures = np.ascontiguousarray(found[:, :-1]), found[:, -1].copy()
+        return Visit(scores, curvatures, float(lost), gradient.cpu().numpy())
+
+    def smooth(self, coef: np.ndarray) -> np.ndarray:
+        """Coefficients times G."""
+        return (self.device.put(coef) @ self.gram).cpu().numpy()
+
+    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
+        """Cholesky factor of K' D K + G, of some rows."""
+        roots = self.device.put(np.sqrt(curvatures), torch.float32)
+        which = self.device.put(rows, torch.int64)
+        matrix = self.gram.clone()
+        for first in range(0, len(rows), self._step):
+            part = slice(first, first + self._step)
+            known = self._of_some(which[part]) * roots[part, None]
+            matrix += known.T @ known
+        return _Factor(self.device, matrix)
+
+    def squares(self, weight: np.ndarray) -> float:
+        """Sum of all squared kernel values, weighted by row."""
+        weights = self.device.put(weight)
+        sums = [
+            weights[part] @ (known * known).sum(dim=1).double()
+            for part, known in self._tiles()
+        ]
+        return float(sum(sums))
+
+    def pulls(self, slopes: np.ndarray, coef: np.ndarray) -> Pulls:
+        """Pulls of the rows."""
+        put = self.device.put
+        slopes32, coef32 = put(slopes, torch.float32), put(coef, torch.float32)
+        centres, features = self.centres.shape
+        weights = torch.zeros(centres, dtype=torch.float64, device=self.device.where)
+        products = torch.zeros_like(self.centres, dtype=torch.float64)
+        squares = weights.new_zeros(features)
+        for part, known in self._tiles():
+            X = self._rows(part)
+            W = (slopes32[part] @ coef32) * known
+            weights += W.sum(dim=0)
+            products += W.T @ X
+            squares += (X * X).double().T @ W.sum(dim=1, dtype=torch.float64)
+        return Pulls(*(each.cpu().numpy() for each in (weights, products, squares)))
+
+    def pairs(
+        self, coef: np.ndarray, points: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over pairs of centres."""
+        b = self.device.put(coef)
+        pairs = (b.T @ b) * self.gram
+        pairs.fill_diagonal_(0.0)  # nothing comes nearer to itself
+        sums, products = pairs.sum(dim=0), pairs @ self.device.put(points)
+        return sums.cpu().numpy(), products.cpu().numpy()
+
+    # ---- kernel values
+
+    @property
+    def _step(self) -> int:
+        return max(TILE // max(len(self.points), 1), FEWEST_ROWS)
+
+    def _tiles(self) -> Iterator[tuple[slice, torch.Tensor]]:
+        """Kernel values of all rows, some at a time."""
+        if self._kept is None:
+            self._kept = self.centres.new_empty((self._room(), len(self.points)))
+        for first in range(0, len(self), self._step):
+            part = slice(first, min(first + self._step, len(self)))
+            if part.stop > len(self._kept):
+                yield part, self._computed(part)
+                continue
+            if part.stop > self._known:
+                self._kept[part], self._known = self._computed(part), part.stop
+            yield part, self._kept[part]
+
+    def _room(self) -> int:
+        """Rows whose kernel values are to be kept."""
+        room = int(FOR_VALUES * self.device.free()) // (4 * max(len(self.points), 1))
+        return min(room, len(self)) if self.keep else 0
+
+    def _of_some(self, rows: torch.Tensor) -> torch.Tensor:
+        if self._kept is not None and self._known == len(self):
+            return self._kept[rows]
+        return self._computed(rows)
+
+    def _rows(self, which: Any) -> torch.Tensor:
+        return self.rows.take(which if self.which is None else self.which[which])
+
+    def _computed(self, which: Any) -> torch.Tensor:
+        rows = self._rows(which)
+        if self.relevance is not None:
+            rows = rows * self.relevance
+        return values_of(self.kernel, rows, self.centres)
+
+
+def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+    """Kernel values of rows with centres, in their precision.
+
+    Examples
+    --------
+    >>> points = torch.tensor([[0.0, 1.0], [0.0, 3.0]])
+    >>> values_of(kernels.make("linear", 1.0, 1, 0.0), points, points).tolist()
+    [[1.0, 3.0], [3.0, 9.0]]
+    """
+    if kernel.kind == kernels.Kind.LAPLACIAN:
+        return torch.cdist(X, centres, p=1.0).mul_(-kernel.gamma).exp_()
+    values = X @ centres.T
+    if kernel.kind == kernels.Kind.LINEAR:
+        return values
+    if kernel.kind == kernels.Kind.POLY:
+        return values.mul_(kernel.gamma).add_(kernel.coef0).pow_(kernel.degree)
+    values.mul_(2.0).sub_((centres * centres).sum(dim=1))
+    values.sub_((X * X).sum(dim=1)[:, None])
+    # Where rounding makes a distance negative.
+    return values.mul_(kernel.gamma).clamp_(max=0.0).exp_()
+
+
+class CudaBatches:
+    """Rows on the device, to be drawn from again and again."""
+
+    xp: Any = torch
+
+    def __init__(
+        self, device: Cuda, rows: _Rows, y: np.ndarray, weight: np.ndarray, loss: Loss
+    ) -> None:
+        self.device, self.there, self.loss = device, rows, loss
+        self.y, self.weight = device.put(y), device.put(weight)
+
+    def slices(self, rows: Any) -> list[Any]:
+        """Parts of a step's rows: only one, since a GPU shares them out itself."""
+        return [rows]
+
+    def put(self, array: np.ndarray) -> torch.Tensor:
+        """Copy numbers to the device."""
+        return self.device.put(array, torch.float32)
+
+    def get(self, array: torch.Tensor) -> np.ndarray:
+        """Copy numbers back, in double precision."""
+        return array.double().cpu().numpy()
+
+    def order(self, rows: np.ndarray) -> torch.Tensor:
+        """Numbers of rows, as `rows` and `slopes` want them."""
+        return self.device.put(rows, torch.int64)
+
+    def rows(self, which: torch.Tensor) -> torch.Tensor:
+        """Some rows."""
+        return self.there.take(which)
+
+    def slopes(self, scores: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+        """Slopes of the losses by the scores, weighted."""
+        found = torch_losses.differentiate(
+            self.loss, scores.double(), self.y[which], self.weight[which]
+        )
+        return found.slopes.float()
+
+    def each(self, parts: list[Any], task: Any) -> list[Any]:
+        """Results of a task for each of the parts."""
+        return [task(part) for part in parts]
