@@ -1,6 +1,7 @@
 """What all systems share that predict by an expansion, however it was found."""
 
 import copy
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -9,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner
-from onkel.estimators._checks import CheckedEstimator
+from onkel.estimators._checks import CheckedEstimator, levels_to_the_caller
 from onkel.estimators._progress import CallbackSupportMixin
 
 # Parameters that say how to run, not what to learn.
-PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor"}
+PRESENTATION = {"verbose", "n_jobs", "block_size", "monitor", "device"}
 
 
 class ExpansionEstimator(CallbackSupportMixin, CheckedEstimator):
@@ -65,6 +66,9 @@ class ExpansionEstimator(CallbackSupportMixin, CheckedEstimator):
         return self._answer().score(X, self._n_jobs())
 
     # ---- learning
+
+    def _warn_of_device(self, text: str) -> None:
+        warnings.warn(text, stacklevel=levels_to_the_caller())
 
     def _refuse_overflow(self, happened: bool) -> None:
         """Refuse what was learnt if it is not finite."""

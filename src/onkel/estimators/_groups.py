@@ -28,6 +28,7 @@ from onkel.problem import losses, rates
 from onkel.problem.kernels import KERNELS
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
+from onkel.refit import devices
 
 # Threads; more would take longer to begin than to work.
 MOST_JOBS = 1024
@@ -419,7 +420,21 @@ class AveragedExactly(Averaged):
 
 
 @group
-class Refitted:
+class OnDevice:
+    """Work that a GPU can do."""
+
+    device: str = parameter(
+        one_of(devices.NAMES),
+        default="auto",
+        text="Where kernel values are computed, in fit for all rows and in predict: "
+        '"cuda", a GPU (needs onkel[gpu]), "cpu", or "auto", a GPU for much work if '
+        "there is one. The model is the same but for rounding, and is saved, loaded "
+        "and used anywhere.",
+    )
+
+
+@group
+class Refitted(OnDevice):
     """Coefficients found anew at the end."""
 
     refit: bool = parameter(

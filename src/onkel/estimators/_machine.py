@@ -17,7 +17,7 @@ from onkel.engine.threads import CHUNK
 from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._distances import SOME_ROWS, squared_distances
 from onkel.estimators._expansion import ExpansionEstimator
-from onkel.estimators._groups import Blockwise
+from onkel.estimators._groups import Blockwise, OnDevice
 from onkel.estimators._parameters import (
     AUTO,
     BOOLEAN,
@@ -31,7 +31,7 @@ from onkel.estimators._progress import Stages
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
-from onkel.refit import machine
+from onkel.refit import devices, machine
 from onkel.refit.centers import merged_centers
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.fitter import Solution
@@ -42,10 +42,12 @@ from onkel.refit.machine import Request
 LARGEST_C = 1e10
 # Rows that are fitted before time is taken.
 SOME_TO_COMPILE = 64
+# Kernel values of a prediction from which on a GPU is worthwhile.
+MUCH = 2**28
 
 
 @group
-class KernelMachine(Blockwise, ExpansionEstimator):
+class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
     """A kernel machine that finds its parameters itself."""
 
     budget: int | str = parameter(
@@ -153,6 +155,19 @@ class KernelMachine(Blockwise, ExpansionEstimator):
             out[part] = self._scaled(X[part])
         return out
 
+    # ---- prediction
+
+    def _machine_scores(self, expansion: FittedExpansion, rows: Any) -> np.ndarray:
+        """Scores of rows, scaled; on a GPU where that is wanted."""
+        is_much = rows.shape[0] * expansion.size >= MUCH
+        if self.device == devices.CPU or (self.device == devices.AUTO and not is_much):
+            return expansion.score(rows, self._n_jobs())
+        return devices.carry_out(
+            *(self.device, is_much, self._n_jobs()),
+            lambda device: device.score(expansion, rows),
+            self._warn_of_device,
+        )
+
     # ---- learning from all rows
 
     def _solved(
@@ -196,8 +211,16 @@ class KernelMachine(Blockwise, ExpansionEstimator):
             self._scaled_to_single(X[few]),
             self._targets(y[few], weight[few], outputs),
         )
-        request, rng = Request(SOME_TO_COMPILE // 4, 1.0, 1.0), np.random.default_rng(0)
-        machine.fit(self._find_centers, rows, targets, request, 1.0, rng)
+        request = Request(
+            *(SOME_TO_COMPILE // 4, 1.0, 1.0),
+            device=self.device,
+            is_much=len(y) >= machine.MANY_ROWS,
+        )
+        machine.fit(
+            *(self._find_centers, rows, targets, request, 1.0),
+            np.random.default_rng(0),
+            warn=lambda text: None,  # fit itself will say it
+        )
 
     def _say_what_was_left_out(self, deadline: Deadline) -> None:
         if not deadline.left_out:
@@ -252,10 +275,13 @@ class KernelMachine(Blockwise, ExpansionEstimator):
             None if self.C == "auto" else float(self.C),
             self._n_jobs(),
             self.adapt,
+            self.device,
+            is_much=len(y) >= machine.MANY_ROWS,
         )
         found = machine.fit(
             *(self._find_centers, self._scaled_to_single(X), targets, request),
             *(self._start, rng, tell, deadline),
+            warn=self._warn_of_device,
         )
         self.gamma_, self.C_, self.held_out_error_ = found.gamma, found.C, found.stated
         self.relevance_ = found.relevance

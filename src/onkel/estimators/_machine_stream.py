@@ -119,7 +119,8 @@ class StreamingMachine(KernelMachine, StreamEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = self._scaled(self._checked_rows(X))
-        scores = self._fixed.score(weighed(rows, self.relevance_), self._n_jobs())
+        weighted = weighed(rows, self.relevance_)
+        scores = self._machine_scores(self._fixed, weighted)
         if self._quick is not None:
             quick = self._quick.score(rows, self._n_jobs())
             both = np.stack([scores, quick], axis=1).astype(np.float64)

@@ -10,7 +10,6 @@ from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.plan import Plan
 from onkel.engine.recipe import Recipe
-from onkel.engine.threads import Team
 from onkel.estimators._learning import LearningEstimator
 from onkel.estimators._monitor import Monitor
 from onkel.estimators._progress import Progress
@@ -22,7 +21,9 @@ from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss, smoothed
 from onkel.problem.rates import Rate
 from onkel.problem.steps import Step
-from onkel.refit.processor import Processor
+from onkel.refit import devices
+from onkel.refit.machine import MANY_ROWS
+from onkel.refit.passes import Device
 from onkel.refit.solver import Solver
 
 
@@ -204,11 +205,19 @@ class RecipeEstimator(LearningEstimator):
             return
         weight = np.ones(len(y)) if weight is None else weight
         loss, outputs = smoothed(learner.plan.loss), len(learner.model.coef)
-        rng = np.random.default_rng(0)
-        with Team(self._n_jobs()) as team:
-            passes = Processor(team).passes(learner.plan.kernel, X, learner.points)
+
+        def work(device: Device) -> np.ndarray:
+            rng = np.random.default_rng(0)
+            passes = device.passes(learner.plan.kernel, X, learner.points)
             solver = Solver(passes, loss, y, weight, outputs, rng)
-            learner.replace(solver.solve(C, learner.coef.astype(np.float64)).coef)
+            return solver.solve(C, learner.coef.astype(np.float64)).coef
+
+        is_much = len(y) >= MANY_ROWS
+        learner.replace(
+            devices.carry_out(
+                *(self.device, is_much, self._n_jobs(), work, self._warn_of_device)
+            )
+        )
 
     def _keep(self, learner: Learner, n_iter: int, monitor: Monitor | None) -> None:
         """Make the learner the model."""

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 import torch
 
+from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.problem import kernels
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
@@ -66,6 +67,24 @@ class Cuda(Device):
         """Rows to be drawn from again and again."""
         return CudaBatches(self, self.rows(X), y, weight, loss)
 
+    def score(self, expansion: FittedExpansion, X: Any) -> np.ndarray:
+        """Scores of rows, without explicit features, some at a time."""
+        dtype = torch.float32 if expansion.coef.dtype == np.float32 else torch.float64
+        centres = self.put(expansion.centers, dtype)
+        coef = self.put(expansion.center_coef.T, dtype)
+        entries = max(len(centres), 1), max(X.shape[1], 1)
+        step = max(min(TILE // entries[0], DENSE // entries[1]), FEWEST_ROWS)
+        out = np.empty((X.shape[0], coef.shape[1]), expansion.coef.dtype)
+        for first in range(0, len(out), step):
+            rows = self.dense(X[first : first + step], dtype)
+            found = values_of(expansion.kernel, rows, centres) @ coef
+            out[first : first + step] = found.cpu().numpy()
+        return out
+
+    def dense(self, X: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Copy some rows to the device."""
+        return self.put(X.toarray() if scipy.sparse.issparse(X) else X, dtype)
+
     def rows(self, X: Any) -> "_Rows":
         """Rows that were copied there, or are now."""
         for known, rows in self._uploads:
@@ -107,7 +126,7 @@ class _Rows:
         there = torch.empty(X.shape, dtype=torch.float32, device=device.where)
         step = max(DENSE // max(X.shape[1], 1), 1)
         for first in range(0, X.shape[0], step):
-            there[first : first + step] = self._copied(slice(first, first + step))
+            there[first : first + step] = device.dense(X[first : first + step])
         self.there = there
 
     def take(self, which: Any) -> torch.Tensor:
@@ -116,13 +135,7 @@ class _Rows:
             return self.there[which]
         if isinstance(which, torch.Tensor):
             which = which.cpu().numpy()
-        return self._copied(which)
-
-    def _copied(self, which: Any) -> torch.Tensor:
-        rows = self.X[which]
-        if scipy.sparse.issparse(rows):
-            rows = rows.toarray()
-        return self.device.put(rows, torch.float32)
+        return self.device.dense(self.X[which])
 
 
 class _Factor(Factor):

@@ -206,7 +206,7 @@ class Fitter(NamedTuple):
         tools, gamma = self.tools, self.choice.gamma
         learnt = np.flatnonzero(targets.without(held))
         count = min(max(BEGINNING * budget, BEGINNING_IN_ALL), len(learnt))
-        some = Sample(X, targets).part(np.sort(rng.choice(learnt, count, replace=False)))
+        some = self.sample.part(np.sort(rng.choice(learnt, count, replace=False)))
         weight = some.targets.weight * (len(learnt) / count)
         some = some._replace(targets=some.targets._replace(weight=weight))
         trial = Trial(tools, some, NOBODY, gamma, budget, rng, relevance)

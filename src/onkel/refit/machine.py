@@ -17,16 +17,18 @@ the coefficients, in whatever order the time runs out.
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.engine.threads import Team, blas_in_one_thread
+from onkel.engine.threads import blas_in_one_thread
+from onkel.refit import devices
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.fitter import FINE, NOBODY, RISES, Fitter, Solution
 from onkel.refit.held_out import FEW, Targets, parts
-from onkel.refit.processor import Processor
+from onkel.refit.passes import Device
 from onkel.refit.search import CS, Choice, Search, Trial
 from onkel.refit.tools import Finder, Sample, Tools
 
@@ -37,11 +39,13 @@ HELD_OUT = 2.0 / 3.0
 FEWEST, MOST_TRIED, ROWS_FOR_EACH = 50, 250, 20
 LEARNT = round(SAMPLED * (1.0 - HELD_OUT))
 NARROWER = 0.5
+# Rows from which on a GPU is worthwhile: fewer are learnt before it has started.
+MANY_ROWS = 10_000
 # With fewer rows nothing can be held out.
 TOO_FEW = 10
-# budget="auto": the first, the last, and the share of the error that doubling it twice
-# has to gain. Once may gain little where centres begin to be too many to be moved.
-SMALLEST_BUDGET, LARGEST_BUDGET, WORTHWHILE = 125, 4000, 0.02
+# budget="auto": the first, and the share of the error that doubling it twice has to
+# gain. Once may gain little where centres begin to be too many to be moved.
+SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
 
 # With a deadline: rows of trials, the more the better, how many of these have to fit
 # into which share of the time.
@@ -61,6 +65,8 @@ class Request(NamedTuple):
     C: float | None = None
     n_jobs: int = 1
     adapt: bool = True  # whether centres move and features are weighed
+    device: str = devices.CPU
+    is_much: bool = False  # so that a GPU is worthwhile
 
 
 def enough(n: int, budget: int) -> int:
@@ -191,11 +197,20 @@ def fit(
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda text: None,
     deadline: Deadline = ENDLESS,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> Solution:
     """Fit a machine to all rows, scaled; `start` is a first guess at gamma."""
-    with blas_in_one_thread, Team(request.n_jobs) as team:
-        tools = Tools(find, Processor(team), announce, deadline)
+    drawn = rng.bit_generator.state
+
+    def work(device: Device) -> Solution:
+        rng.bit_generator.state = drawn  # should it be done twice
+        tools = Tools(find, device, announce, deadline)
         return _fit(tools, Sample(X, targets), request, start, rng)
+
+    with blas_in_one_thread:
+        return devices.carry_out(
+            *(request.device, request.is_much, request.n_jobs, work, warn)
+        )
 
 
 def _fit(
@@ -246,7 +261,7 @@ def _fit(
         before = took
         if (
             (len(errors) > 2 and errors[-1] > (1.0 - WORTHWHILE) * errors[-3])
-            or budget > min(LARGEST_BUDGET, sample.rows // 2)
+            or budget > min(tools.device.most_centres, sample.rows // 2)
             or not deadline.allows(growth * took, f"budgets beyond {budget // 2:,}")
         ):
             return best

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss, smoothness
 
@@ -133,6 +134,10 @@ class Device(ABC):
     @abstractmethod
     def batches(self, X: Any, y: np.ndarray, weight: np.ndarray, loss: Loss) -> Any:
         """Rows to be drawn from again and again, by `stochastic_descent`."""
+
+    @abstractmethod
+    def score(self, expansion: FittedExpansion, X: Any) -> np.ndarray:
+        """Scores of rows, in the precision of the expansion, shape (rows, outputs)."""
 
     def close(self) -> None:  # noqa: B027 (there may be nothing to do)
         """Leave nothing behind."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.objective import differentiate
 from onkel.engine.threads import Team, blas_in_one_thread
 from onkel.problem.kernels import Kernel
@@ -58,6 +59,10 @@ class Processor(Device):
     ) -> "ProcessorBatches":
         """Rows to be drawn from again and again."""
         return ProcessorBatches(X, y, weight, loss, self.team)
+
+    def score(self, expansion: FittedExpansion, X: Any) -> np.ndarray:
+        """Scores of rows."""
+        return expansion.score(X, self.team.size)
 
 
 class _Factor(Factor):

@@ -90,7 +90,8 @@ class StochasticDescent:
         rng: np.random.Generator,
         deadline: Deadline = ENDLESS,
     ) -> None:
-        self.targets, self.gamma, self.rng, self.deadline = targets, gamma, rng, deadline
+        self.targets, self.gamma, self.rng = targets, gamma, rng
+        self.deadline = deadline
         self.learnt = np.flatnonzero(targets.without(held) & (targets.weight > 0.0))
         few = len(held) <= WATCHED
         self.watched = held if few else np.sort(rng.choice(held, WATCHED, False))
@@ -134,7 +135,7 @@ class StochasticDescent:
         steps = max(visits // ROWS, 1)
         tell(0, steps * ROWS, path[0])
         farthest = math.log(FARTHEST)
-        begun = self.deadline.clock()
+        started = self.deadline.clock()
         for step, rows in enumerate(self._draws(), 1):
             b = T @ coef.at
             sums = self._gradient(points.at, weights.at, b, rows)
@@ -145,7 +146,9 @@ class StochasticDescent:
             weights.step(sums.weights, share)
             xp.clip(weights.at, -farthest, farthest, out=weights.at)
             if step == TIMED and self.deadline.is_set:
-                steps = self._affordable(steps, (self.deadline.clock() - begun) / step)
+                steps = self._affordable(
+                    steps, (self.deadline.clock() - started) / step
+                )
             if step * LOOKS // steps > (step - 1) * LOOKS // steps:
                 there = here()
                 found = self._badness(there)

@@ -68,13 +68,13 @@ def _of_margins(loss: Loss, m: torch.Tensor) -> tuple[Any, Any, Any]:
     """By the margin y f."""
     lacking = torch.clamp(1.0 - m, min=0.0)
     if loss.kind == Kind.SQUARED_HINGE:
-        return lacking**2 / 2.0, -lacking, 1.0 * (m < 1.0)
+        return lacking**2 / 2.0, -lacking, (m < 1.0).to(m.dtype)
     if loss.kind == Kind.SMOOTH_HINGE:
         width = loss.smoothing
         is_straight = m < 1.0 - width
         value = torch.where(is_straight, 1.0 - m - width / 2.0, lacking**2 / width / 2)
         slope = -torch.clamp(lacking / width, max=1.0)
-        return value, slope, ((m < 1.0) & ~is_straight) / width
+        return value, slope, ((m < 1.0) & ~is_straight).to(m.dtype) / width
     if loss.kind == Kind.LOG_LOSS:
         value = torch.nn.functional.softplus(-m, threshold=math.inf)
         share = torch.sigmoid(-m)
@@ -96,4 +96,4 @@ def _of_residuals(loss: Loss, r: torch.Tensor) -> tuple[Any, Any, Any]:
     is_bent = beyond <= width
     value = torch.where(is_bent, beyond**2 / width / 2.0, beyond - width / 2.0)
     slope = torch.sign(r) * torch.clamp(beyond / width, max=1.0)
-    return value, slope, (is_bent & (beyond > 0.0)) / width
+    return value, slope, (is_bent & (beyond > 0.0)).to(r.dtype) / width
