@@ -26,6 +26,7 @@ from onkel.refit.passes import (
     Pulls,
     Visit,
     bent,
+    changed,
 )
 
 # Share of the free memory for rows, and of what is left for kernel values.
@@ -141,8 +142,15 @@ class _Rows:
 class _Factor(Factor):
     """Cholesky's, in double precision, on the device."""
 
-    def __init__(self, device: Cuda, matrix: torch.Tensor) -> None:
-        self.device = device
+    def __init__(
+        self,
+        device: Cuda,
+        gram: torch.Tensor,
+        made: torch.Tensor,
+        curvatures: np.ndarray,
+    ) -> None:
+        self.device, self.made, self.curvatures = device, made, curvatures
+        matrix = gram + made  # made: K' D K
         diagonal = matrix.diagonal()
         lift = LIFT * float(diagonal.mean())
         while True:
@@ -244,16 +252,18 @@ class OnCuda(Passes):
         """Coefficients times G."""
         return (self.device.put(coef) @ self.gram).cpu().numpy()
 
-    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
-        """Cholesky factor of K' D K + G, of some rows."""
-        roots = self.device.put(np.sqrt(curvatures), torch.float32)
+    def factor(self, curvatures: np.ndarray, last: Any = None) -> Factor:
+        """Cholesky factor of K' D K + G."""
+        share, rows, changes = changed(curvatures, last)
+        made = share * last.made if share else torch.zeros_like(self.gram)
+        signs = self.device.put(np.sign(changes), torch.float32)
+        roots = self.device.put(np.sqrt(np.abs(changes)), torch.float32)
         which = self.device.put(rows, torch.int64)
-        matrix = self.gram.clone()
         for first in range(0, len(rows), self._step):
             part = slice(first, first + self._step)
             known = self._of_some(which[part]) * roots[part, None]
-            matrix += known.T @ known
-        return _Factor(self.device, matrix)
+            made += known.T @ (known * signs[part, None])
+        return _Factor(self.device, self.gram, made, curvatures)
 
     def squares(self, weight: np.ndarray) -> float:
         """Sum of all squared kernel values, weighted by row."""
