@@ -20,6 +20,7 @@ EVERY = ("processor", *OF_TENSORS)
 def tensors_lie_on(name: str) -> None:
     """Skip the test where there are no tensors, or no GPU."""
     torch = pytest.importorskip("torch", reason=NO_TORCH)
+    torch.set_num_threads(1)  # as BLAS has, for matrices this small
     if name == "cuda" and not torch.cuda.is_available():
         pytest.skip(NO_GPU)
 

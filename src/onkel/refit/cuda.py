@@ -5,6 +5,7 @@ double. The rows are copied to the device once, dense, if they take no more than
 share of its memory, and otherwise a tile at a time.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,6 +147,9 @@ class _Factor(Factor):
         diagonal = matrix.diagonal()
         lift = LIFT * float(diagonal.mean())
         while True:
+            if not math.isfinite(lift):
+                # As SciPy does; no lift would be enough.
+                raise ValueError("the matrix must not contain infs or NaNs")
             diagonal += lift
             self.lower, failed = torch.linalg.cholesky_ex(matrix)
             if not int(failed):
