@@ -97,8 +97,11 @@ class Cuda(Device):
         return rows
 
     def put(self, array: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        """Copy numbers to the device."""
-        return torch.as_tensor(np.ascontiguousarray(array)).to(self.where, dtype)
+        """Copy numbers to the device, also where that is this machine's memory."""
+        array = np.ascontiguousarray(array)
+        # PyTorch warns of arrays that may not be written, as joblib makes them.
+        there = torch.as_tensor(array if array.flags.writeable else array.copy())
+        return there.to(self.where, dtype, copy=True)
 
     def free(self) -> int:
         """Bytes that tensors could still take."""
