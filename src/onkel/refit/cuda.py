@@ -345,17 +345,19 @@ def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.T
     >>> values_of(kernels.make("linear", 1.0, 1, 0.0), points, points).tolist()
     [[1.0, 3.0], [3.0, 9.0]]
     """
+    # Beyond this it would be infinite in single precision, and infinity times 0 NaN.
+    gamma = min(kernel.gamma, kernels.LARGEST_GAMMA)
     if kernel.kind == kernels.Kind.LAPLACIAN:
-        return torch.cdist(X, centres, p=1.0).mul_(-kernel.gamma).exp_()
+        return torch.cdist(X, centres, p=1.0).mul_(-gamma).exp_()
     values = X @ centres.T
     if kernel.kind == kernels.Kind.LINEAR:
         return values
     if kernel.kind == kernels.Kind.POLY:
-        return values.mul_(kernel.gamma).add_(kernel.coef0).pow_(kernel.degree)
+        return values.mul_(gamma).add_(kernel.coef0).pow_(kernel.degree)
     values.mul_(2.0).sub_((centres * centres).sum(dim=1))
     values.sub_((X * X).sum(dim=1)[:, None])
     # Where rounding makes a distance negative.
-    return values.mul_(kernel.gamma).clamp_(max=0.0).exp_()
+    return values.mul_(gamma).clamp_(max=0.0).exp_()
 
 
 class CudaBatches:
