@@ -78,8 +78,13 @@ def gpu() -> Any:
             'device="cuda" needs PyTorch, which is not installed: run '
             f'pip install "onkel[gpu]", {INSTEAD}.'
         )
-    import torch
-
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        raise NoGpuError(
+            f'device="cuda": PyTorch is installed, but cannot be loaded ({error}). '
+            f"Install it anew, {INSTEAD}."
+        ) from error
     if not torch.cuda.is_available():
         raise NoGpuError(
             f'device="cuda": PyTorch {torch.__version__} finds no GPU that it can use. '
