@@ -1,5 +1,6 @@
 """Which device does the work: the processor, or a GPU where there is one."""
 
+import contextlib
 import ctypes
 import importlib.util
 import sys
@@ -113,5 +114,7 @@ def _on_gpu(work: Callable[[Device], T]) -> T:
         )
     finally:
         if device is not None:
-            device.close()
+            # After some errors a GPU refuses even that.
+            with contextlib.suppress(RuntimeError):
+                device.close()
     raise reason
