@@ -523,3 +523,22 @@ def test_a_kernel_of_no_width_is_that_of_equal_points(name: str) -> None:
         losses.make("squared_error"), np.eye(4), np.zeros(4), np.ones(4)
     )
     np.testing.assert_array_equal(found.scores, np.eye(4))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("far", [100.0, 1e4])
+@every_device
+def test_rows_in_double_precision_may_lie_far_from_the_origin(
+    kernel: str, far: float, name: str
+) -> None:
+    given = example("squared_error", kernel=kernel)
+    given = given._replace(X=given.X + far, points=given.points + far)
+    made = kernels.make(kernel, GAMMA, DEGREE, COEF0)
+    passes = device(name).passes(made, given.X, given.points)
+    scores = values_of(given) @ given.coef.T
+    found = passes.visit(
+        losses.make("squared_error"), given.coef, given.y, given.weight
+    )
+    # On a GPU rows are in single precision: what is left of them there, and no more.
+    off = 2.0**-23 * far * np.abs(given.coef).sum()
+    np.testing.assert_allclose(found.scores, scores, rtol=0, atol=off)

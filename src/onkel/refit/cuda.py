@@ -349,11 +349,16 @@ def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.T
     gamma = min(kernel.gamma, kernels.LARGEST_GAMMA)
     if kernel.kind == kernels.Kind.LAPLACIAN:
         return torch.cdist(X, centres, p=1.0).mul_(-gamma).exp_()
-    values = X @ centres.T
     if kernel.kind == kernels.Kind.LINEAR:
-        return values
+        return X @ centres.T
     if kernel.kind == kernels.Kind.POLY:
-        return values.mul_(gamma).add_(kernel.coef0).pow_(kernel.degree)
+        products = X @ centres.T
+        return products.mul_(gamma).add_(kernel.coef0).pow_(kernel.degree)
+    if len(centres):
+        # Far from the origin squares would be large, and what is left of them noise.
+        middle = centres.median(dim=0).values
+        X, centres = X - middle, centres - middle
+    values = X @ centres.T
     values.mul_(2.0).sub_((centres * centres).sum(dim=1))
     values.sub_((X * X).sum(dim=1)[:, None])
     # Where rounding makes a distance negative.
