@@ -55,6 +55,7 @@ TASKS = [
 ]
 each_task = pytest.mark.parametrize(("loss", "outputs"), TASKS)
 every_device = pytest.mark.parametrize("name", EVERY)
+of_tensors = pytest.mark.parametrize("name", OF_TENSORS)
 forms = pytest.mark.parametrize("form", ["dense", "csr"])
 weighed_or_not = pytest.mark.parametrize("is_weighed", [False, True])
 each_kernel = pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
@@ -445,6 +446,20 @@ def test_kernel_values_are_made_once_and_again_when_they_were_forgotten(
     squares(other, given)
     squares(other, given)
     assert made == 2 * [(ROWS, CENTRES)]
+
+
+@of_tensors
+def test_kernel_values_of_a_pass_that_was_cut_short_are_not_believed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cramp(monkeypatch, name, "all")
+    given = example("squared_error")
+    passes = given.passes(name)
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        # Targets for the first tile only.
+        visits(passes, given._replace(y=given.y[:64]))
+    factors(passes, given)
+    all_are_right(passes, given)
 
 
 @every_device

@@ -392,7 +392,8 @@ def test_a_gpu_that_fails_is_warned_of_once_where_fit_was_called(
     system: str, time_limit: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = data(system)
-    own = {"time_limit": time_limit} if system.startswith("Kernel") else {}
+    found: Any = {"gamma": "auto", "C": "auto", "time_limit": time_limit}
+    own = found if system.startswith("Kernel") else {}
     wanted = answers(make(system, device="cpu", **own).fit(X, y), X)
     monkeypatch.setattr(machine, "MANY_ROWS", ROWS)
     monkeypatch.setattr(_recipe, "MANY_ROWS", ROWS)
