@@ -74,12 +74,15 @@ class Given(NamedTuple):
     kernel: str = "rbf"
     ridge: float = 0.0
 
+    def rows(self, form: str = "dense") -> Any:
+        X = self.X.astype(np.float32)
+        return scipy.sparse.csr_array(X) if form == "csr" else X
+
     def passes(self, name: str, form: str = "dense", n_jobs: int = 1) -> Passes:
-        X: Any = self.X.astype(np.float32)
-        X = scipy.sparse.csr_array(X) if form == "csr" else X
         made = kernels.make(self.kernel, GAMMA, DEGREE, COEF0)
         points = self.points.astype(np.float32)
-        return device(name, n_jobs).passes(made, X, points, self.relevance, self.ridge)
+        there, X = device(name, n_jobs), self.rows(form)
+        return there.passes(made, X, points, self.relevance, self.ridge)
 
     def part(self, rows: np.ndarray) -> "Given":
         return self._replace(X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
@@ -462,6 +465,31 @@ def test_kernel_values_of_a_pass_that_was_cut_short_are_not_believed(
     all_are_right(passes, given)
 
 
+@of_tensors
+def test_of_rows_that_stay_here_few_are_made_dense_at_a_time(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, given, seen = device(name), example(), list[int]()
+    from onkel.refit import cuda
+
+    # Wide rows: as many as go into a tile of kernel values would fill the memory.
+    monkeypatch.setattr(cuda, "DENSE", 70 * FEATURES)
+    monkeypatch.setattr(cuda, "FOR_ROWS", 0.0)
+    whole = cuda.Cuda.dense
+
+    def noted(self: Any, X: Any, *more: Any) -> Any:
+        seen.append(X.shape[0])
+        return whole(self, X, *more)
+
+    monkeypatch.setattr(cuda.Cuda, "dense", noted)
+    passes = given.passes(name, "csr")
+    all_are_right(passes, given)
+    all_are_right(passes.of(np.arange(150)), given.part(np.arange(150)))
+    made = kernels.make("rbf", GAMMA, DEGREE, COEF0)
+    there.score(expansion_of(made, given.points, given.coef), given.rows("csr"))
+    assert max(seen) == 70
+
+
 @every_device
 def test_what_is_given_is_read_only_and_stays_as_it_is(name: str) -> None:
     given = example("squared_hinge", 3, is_weighed=True)
@@ -484,8 +512,7 @@ def test_passes_over_several_sets_of_rows_do_not_mix_them_up(
     there, given = device(name), example()
     made = kernels.make("rbf", GAMMA, DEGREE, COEF0)
     parts = [given.part(np.arange(first, first + 60)) for first in (0, 60, 120)]
-    rows: list[Any] = [part.X.astype(np.float32) for part in parts]
-    rows = [scipy.sparse.csr_array(X) if form == "csr" else X for X in rows]
+    rows = [part.rows(form) for part in parts]
     for _ in range(2):
         for part, X in zip(parts, rows, strict=True):
             visits(there.passes(made, X, part.points), part)

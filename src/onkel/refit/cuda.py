@@ -73,8 +73,7 @@ class Cuda(Device):
         dtype = torch.float32 if expansion.coef.dtype == np.float32 else torch.float64
         centres = self.put(expansion.centers, dtype)
         coef = self.put(expansion.center_coef.T, dtype)
-        entries = max(len(centres), 1), max(X.shape[1], 1)
-        step = max(min(TILE // entries[0], DENSE // entries[1]), FEWEST_ROWS)
+        step = rows_of_a_tile(*centres.shape)
         out = np.empty((X.shape[0], coef.shape[1]), expansion.coef.dtype)
         for first in range(0, len(out), step):
             rows = self.dense(X[first : first + step], dtype)
@@ -301,7 +300,7 @@ class OnCuda(Passes):
 
     @property
     def _step(self) -> int:
-        return max(TILE // max(len(self.points), 1), FEWEST_ROWS)
+        return rows_of_a_tile(*self.points.shape)
 
     def _tiles(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Kernel values of all rows, some at a time."""
@@ -334,6 +333,18 @@ class OnCuda(Passes):
         if self.relevance is not None:
             rows = rows * self.relevance
         return values_of(self.kernel, rows, self.centres)
+
+
+def rows_of_a_tile(centres: int, features: int) -> int:
+    """Rows of which neither kernel values nor features, made dense, are too many.
+
+    Examples
+    --------
+    >>> rows_of_a_tile(500, 50), rows_of_a_tile(500, 50_000)
+    (134217, 335)
+    """
+    values, dense = TILE // max(centres, 1), DENSE // max(features, 1)
+    return max(min(values, dense), FEWEST_ROWS)
 
 
 def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
