@@ -37,6 +37,8 @@ PRETENDED = 2**30
 # Kernel values of a tile, and entries of rows that are made dense at a time.
 TILE, DENSE = 2**26, 2**24
 FEWEST_ROWS = 64
+# Steps that are done before one is recorded: they load libraries, and reserve memory.
+BEFORE_RECORDING = 3
 # Rows that are remembered: those of a fit, and of the sample at work.
 REMEMBERED = 2
 # Centres at which budget="auto" ends.
@@ -50,6 +52,7 @@ class Cuda(Device):
 
     def __init__(self, name: str = "cuda") -> None:
         self.where = torch.device(name)
+        self.is_gpu = self.where.type == "cuda"
         self._uploads: list[tuple[Any, _Rows]] = []
 
     def passes(
@@ -105,7 +108,7 @@ class Cuda(Device):
 
     def free(self) -> int:
         """Bytes that tensors could still take."""
-        if self.where.type != "cuda":
+        if not self.is_gpu:
             return PRETENDED
         reserved = torch.cuda.memory_reserved(self.where)
         taken = torch.cuda.memory_allocated(self.where)
@@ -114,7 +117,7 @@ class Cuda(Device):
     def close(self) -> None:
         """Leave nothing on the device."""
         self._uploads = []
-        if self.where.type == "cuda":
+        if self.is_gpu:
             torch.cuda.empty_cache()
 
 
@@ -424,6 +427,38 @@ class CudaBatches:
         )
         return found.slopes.float()
 
+    def repeated(self, step: Any) -> Any:
+        """What does a step, again and again: without Python, where there is a GPU."""
+        is_there = self.there.there is not None
+        return _Replayed(step) if self.device.is_gpu and is_there else step
+
     def each(self, parts: list[Any], task: Any) -> list[Any]:
         """Results of a task for each of the parts."""
         return [task(part) for part in parts]
+
+
+class _Replayed:
+    """A step that is recorded when it has been done some times, then replayed.
+
+    Of a step of 512 rows, to start some fifty operations from Python takes ten times as
+    long as to carry them out.
+    """
+
+    def __init__(self, step: Any) -> None:
+        self.step, self.done = step, 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, *inputs: torch.Tensor) -> None:
+        """Do a step with inputs of the same shapes as ever."""
+        self.done += 1
+        if self.done <= BEFORE_RECORDING:
+            self.step(*inputs)
+            return
+        if self.graph is None:
+            self.inputs = [each.clone() for each in inputs]
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.step(*self.inputs)  # recorded, not carried out
+        for mine, given in zip(self.inputs, inputs, strict=True):
+            mine.copy_(given)
+        self.graph.replay()

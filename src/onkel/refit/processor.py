@@ -305,6 +305,10 @@ class ProcessorBatches:
         )
         return slopes.astype(np.float32)
 
+    def repeated(self, step: Any) -> Any:
+        """What does a step, again and again."""
+        return step
+
     def each(self, parts: list[Any], task: Any) -> list[Any]:
         """Results of a task for each of the parts, in their order."""
         out: list[Any] = [None] * len(parts)

@@ -14,6 +14,10 @@ for all. Three things make steps of one length do:
 - centres, weights and a each get a length of their own, a share of that of a random
   step there which doubles the objective: where it is small, so are the steps;
 - how many rows are to be visited is known from the start.
+
+With W_ij = s_i b_j k_ij, sums of W over centres are s_i f_i, and over rows they are b_j
+times the gradient by b_j: only its product with the features takes a matrix of its own,
+and for one output not even that.
 """
 
 import math
@@ -25,7 +29,7 @@ import numpy as np
 from onkel.refit.center_descent import FARTHEST, Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
-from onkel.refit.passes import Device
+from onkel.refit.passes import Device, Factor
 from onkel.refit.solver import Point, Solver
 
 # Rows of a step, and centres that stand for the regulariser.
@@ -38,42 +42,79 @@ CENTRES, WEIGHTS, COEF, NEAR = 0.27, 0.04, 0.033, 0.01
 MEMORY, SQUARES, WARM_UP = 0.9, 0.999, 50
 # How often the rows held out are asked, and how many of them.
 LOOKS, WATCHED = 8, 5000
-# Steps after which it is known what one takes, where there is a deadline.
-TIMED = 10
+# Steps after which it is known what one takes, where there is a deadline; steps whose
+# rows are drawn ahead.
+TIMED, AHEAD = 10, 500
 TINY = 1e-12
 
 
 class _Adam:
     """Steps of about one length, whatever the scale of the gradient."""
 
-    def __init__(self, xp: Any, start: Any, length: float) -> None:
-        self.xp, self.at, self.length = xp, start, length
-        self.mean, self.square, self.steps = xp.zeros_like(start), start * 0.0, 0
+    def __init__(self, xp: Any, start: Any) -> None:
+        self.xp, self.at = xp, start
+        self.mean, self.square = start * 0.0, start * 0.0
 
-    def step(self, gradient: Any, share: float) -> None:
-        self.steps += 1
+    def step(self, gradient: Any, length: Any, unseen: Any) -> None:
+        """Go so far; `unseen` makes up for squares that are not yet remembered."""
         self.mean *= MEMORY
         self.mean += (1.0 - MEMORY) * gradient
         self.square *= SQUARES
         gradient *= gradient
         gradient *= 1.0 - SQUARES
         self.square += gradient
-        seen = 1.0 - SQUARES**self.steps
-        length = share * self.length / (1.0 - MEMORY**self.steps)
         scale = self.xp.sqrt(self.square)
-        scale *= 1.0 / math.sqrt(seen)
+        scale *= unseen
         scale += TINY
         self.xp.divide(self.mean, scale, out=scale)
         scale *= length
         self.at -= scale
 
 
+class _Lengths(NamedTuple):
+    """Longest steps."""
+
+    coef: float
+    points: float
+    weights: float
+
+    def of(self, first: int, stop: int, steps: int) -> np.ndarray:
+        """Lengths of some of so many steps, and what makes up for squares unseen."""
+        step = np.arange(first + 1, stop + 1)[:, np.newaxis]
+        shares = 0.5 * (1.0 + np.cos(np.pi * np.minimum(step / steps, 1.0)))
+        shares = shares * np.minimum(step / WARM_UP, 1.0) / (1.0 - MEMORY**step)
+        unseen = 1.0 / np.sqrt(1.0 - SQUARES**step)
+        return np.hstack([shares * np.array(self), unseen])
+
+
 class _Sums(NamedTuple):
-    """Gradients of a slice: by coefficients, centres, logarithms of weights."""
+    """What rows, or centres that stand for them, say."""
+
+    coef: Any  # by the coefficients, shape (centres, outputs)
+    products: Any  # W' x, shape (centres, features)
+    squares: Any  # sum of W x^2, shape (features,)
+
+    def add(self, other: "_Sums") -> None:
+        """Add those of other rows."""
+        for mine, theirs in zip(self, other, strict=True):
+            mine += theirs
+
+    def of_centres(self, b: Any) -> Any:
+        """Sums of W over rows, shape (centres,)."""
+        return (self.coef * b).sum(1)
+
+    def spread(self, centres: Any, b: Any) -> Any:
+        """Sum of W (x - c)^2, shape (features,)."""
+        of_centres = self.of_centres(b) @ (centres * centres)
+        return self.squares + of_centres - 2.0 * (self.products * centres).sum(0)
+
+
+class _Gradient(NamedTuple):
+    """Of the objective for a row."""
 
     coef: Any
     points: Any
-    weights: Any
+    weights: Any  # by their logarithms
 
 
 class StochasticDescent:
@@ -101,6 +142,7 @@ class StochasticDescent:
         weight = targets.weight * (len(self.learnt) / total)
         self.batches = device.batches(X, targets.y, weight, targets.loss)
         self.xp = self.batches.xp
+        self._move_origin(np.zeros(X.shape[1]))
 
     def run(
         self,
@@ -115,63 +157,60 @@ class StochasticDescent:
         Returns the best place that the rows held out have seen, and the path of their
         loss; `tell` gets each, with the visits done and all visits to be done.
         """
-        batches, xp = self.batches, self.xp
-        put = batches.put
-        factor = solver.preconditioner(begun.curvatures)
-        T, inner = factor.basis(), factor.whitened(place.coef).T
-        lengths = self._lengths(place, solver, begun)
-        points = _Adam(xp, put(place.points), CENTRES * lengths.points)
-        weights = _Adam(xp, put(np.log(place.relevance)), WEIGHTS * lengths.weights)
-        coef = _Adam(xp, put(inner), COEF * lengths.coef)
-
-        def here() -> Place:
-            return Place(
-                batches.get(points.at),
-                np.exp(batches.get(weights.at)),
-                batches.get(T @ coef.at).T,
-            )
-
+        self._move_origin(np.median(place.points, axis=0))
         best, path = place, [self._badness(place)]
+        self._begin(place, solver.preconditioner(begun.curvatures))
+        lengths = self._lengths(place, solver, begun)
         steps = max(visits // ROWS, 1)
         tell(0, steps * ROWS, path[0])
-        farthest = math.log(FARTHEST)
-        started = self.deadline.clock()
-        for step, rows in enumerate(self._draws(), 1):
-            b = T @ coef.at
-            sums = self._gradient(points.at, weights.at, b, rows)
-            share = 0.5 * (1.0 + math.cos(math.pi * step / steps))
-            share *= min(step / WARM_UP, 1.0)
-            coef.step(T.T @ sums.coef, share)
-            points.step(sums.points, share)
-            weights.step(sums.weights, share)
-            xp.clip(weights.at, -farthest, farthest, out=weights.at)
-            if step == TIMED and self.deadline.is_set:
+        step = self.batches.repeated(self._step)
+        started, done = self.deadline.clock(), 0
+        for rows in self._draws():
+            last = min(done + len(rows), steps)
+            some = self._some_pairs(last - done)
+            each = self._put(rows[: last - done], some, lengths.of(done, last, steps))
+            for inputs in zip(*each, strict=True):
+                step(*inputs)
+                done += 1
+                if done * LOOKS // steps > (done - 1) * LOOKS // steps:
+                    there = self._here()
+                    found = self._badness(there)
+                    if not math.isfinite(found):
+                        return best, path
+                    best = there if found < min(path) else best
+                    path.append(found)
+                    tell(done * ROWS, steps * ROWS, found)
+            if done == TIMED and self.deadline.is_set:
                 steps = self._affordable(
-                    steps, (self.deadline.clock() - started) / step
+                    steps, (self.deadline.clock() - started) / done
                 )
-            if step * LOOKS // steps > (step - 1) * LOOKS // steps:
-                there = here()
-                found = self._badness(there)
-                if not math.isfinite(found):
-                    break
-                if found < min(path):
-                    best = there
-                path.append(found)
-                tell(step * ROWS, steps * ROWS, found)
-            if step >= steps:
+            if done >= steps:
                 break
         return best, path
 
-    def _affordable(self, steps: int, takes: float) -> int:
-        """Steps for which there is time, if one takes so long."""
-        there = TIMED + max(int(self.deadline.left / max(takes, TINY)), 0)
-        if there >= steps:
-            return steps
-        self.deadline.leave_out(f"all but {there * ROWS:,} of {steps * ROWS:,} visits")
-        return there
+    # ---- before the first step
 
-    def _lengths(self, place: Place, solver: Solver, begun: Point) -> _Sums:
-        """Lengths of steps in random directions that double the objective."""
+    def _move_origin(self, origin: np.ndarray) -> None:
+        """Take distances from there: far away single precision would not see them."""
+        self.origin, self._origin = origin, self.batches.put(origin)
+
+    def _begin(self, place: Place, factor: Factor) -> None:
+        put = self.batches.put
+        self.T = factor.basis()
+        self.coef = _Adam(self.xp, put(factor.whitened(place.coef).T))
+        self.points = _Adam(self.xp, put(place.points - self.origin))
+        self.weights = _Adam(self.xp, put(np.log(place.relevance)))
+
+    def _here(self) -> Place:
+        get = self.batches.get
+        return Place(
+            get(self.points.at) + self.origin,
+            np.exp(get(self.weights.at)),
+            get(self.T @ self.coef.at).T,
+        )
+
+    def _lengths(self, place: Place, solver: Solver, begun: Point) -> _Lengths:
+        """Shares of the steps in random directions that double the objective."""
 
         def length(there: Place, far: float) -> float:
             passes = solver.passes.at(there.points * there.relevance, there.relevance)
@@ -186,103 +225,137 @@ class StochasticDescent:
         far = NEAR / math.sqrt(2.0 * self.gamma)
         points = place.points + far * signs(place.points.shape)
         weights = place.relevance * np.exp(NEAR * signs(place.relevance.shape))
-        return _Sums(
-            math.sqrt(2.0 * begun.objective / begun.coef.size),
-            length(place._replace(points=points), far),
-            length(place._replace(relevance=weights), NEAR),
+        return _Lengths(
+            COEF * math.sqrt(2.0 * begun.objective / begun.coef.size),
+            CENTRES * length(place._replace(points=points), far),
+            WEIGHTS * length(place._replace(relevance=weights), NEAR),
         )
 
-    def _draws(self) -> Iterator[Any]:
-        """Rows of the steps: all of them in a new order, again and again."""
-        learnt, rest = self.learnt, np.zeros(0, np.int64)
-        while True:
-            order = np.concatenate([rest, self.rng.permutation(learnt)])
-            many = len(order) - len(order) % ROWS
-            rest = order[many:]
-            if many:
-                there = self.batches.order(order[:many])
-                for first in range(0, many, ROWS):
-                    yield there[first : first + ROWS]
+    def _affordable(self, steps: int, takes: float) -> int:
+        """Steps for which there is time, if one takes so long."""
+        there = TIMED + max(int(self.deadline.left / max(takes, TINY)), 0)
+        if there >= steps:
+            return steps
+        self.deadline.leave_out(f"all but {there * ROWS:,} of {steps * ROWS:,} visits")
+        return there
 
-    def _gradient(self, points: Any, log_weights: Any, b: Any, rows: Any) -> _Sums:
+    def _draws(self) -> Iterator[np.ndarray]:
+        """Rows of some steps, of shape (steps, ROWS).
+
+        All rows in a new order, again and again. At first few steps, to take the time.
+        """
+        rest, most = np.zeros(0, np.int64), TIMED
+        while True:
+            rest = np.concatenate([rest, self.rng.permutation(self.learnt)])
+            steps = rest[: len(rest) - len(rest) % ROWS].reshape(-1, ROWS)
+            rest = rest[steps.size :]
+            while len(steps):
+                yield steps[:most]
+                steps, most = steps[most:], AHEAD
+
+    def _some_pairs(self, steps: int) -> np.ndarray:
+        """Centres that stand for the regulariser, of each of the steps."""
+        centres = len(self.T)
+        first = self.rng.integers(centres, size=(steps, 1))
+        return (first + np.arange(min(PAIRS, centres))) % centres
+
+    def _put(
+        self, rows: np.ndarray, some: np.ndarray, lengths: np.ndarray
+    ) -> tuple[Any, Any, Any]:
+        batches = self.batches
+        return batches.order(rows), batches.order(some), batches.put(lengths)
+
+    # ---- a step
+
+    def _step(self, rows: Any, some: Any, lengths: Any) -> None:
+        """Move everything; no numbers but those given differ between two steps."""
+        found = self._gradient(
+            self.points.at, self.weights.at, self.T @ self.coef.at, rows, some
+        )
+        unseen = lengths[3]
+        self.coef.step(self.T.T @ found.coef, lengths[0], unseen)
+        self.points.step(found.points, lengths[1], unseen)
+        self.weights.step(found.weights, lengths[2], unseen)
+        farthest, at = math.log(FARTHEST), self.weights.at
+        self.xp.clip(at, -farthest, farthest, out=at)
+
+    def _gradient(
+        self, points: Any, log_weights: Any, b: Any, rows: Any, some: Any
+    ) -> _Gradient:
         """Gradient of the objective for a row, by everything."""
-        xp, batches = self.xp, self.batches
-        r = xp.exp(log_weights)
+        batches, r = self.batches, self.xp.exp(log_weights)
         centres = points * r
-        norms = (centres * centres).sum(1)
-        some = self._some_pairs(len(b))
-        parts = batches.slices(rows)
+        beside = self._beside(centres)
 
         def of_part(part: Any) -> _Sums:
             if part is None:
                 slopes = b[some] * (self.share * len(b) / len(some))
-                # Half of it, and each centre is on both sides of its own pairs.
-                return self._of_slice(centres[some], slopes, centres, norms, b, 0.5)
-            X = batches.rows(part) * r
-            values = self._values(X, centres, norms)
-            slopes = batches.slopes(values @ b, part) * (1.0 / len(rows))
-            return self._of_slice(X, slopes, centres, norms, b, 1.0, values)
+                return self._of_slice(centres[some], beside, b, lambda scores: slopes)
+            X = (batches.rows(part) - self._origin) * r
+            return self._of_slice(
+                *(X, beside, b),
+                lambda scores: batches.slopes(scores, part) * (1.0 / len(rows)),
+            )
 
-        first, *others = batches.each([*parts, None], of_part)
-        coef, by_points, by_weights = first
-        for other in others:
-            coef += other.coef
-            by_points += other.points
-            by_weights += other.weights
+        *of_rows, of_pairs = batches.each([*batches.slices(rows), None], of_part)
+        of_data = of_rows[0]
+        for other in of_rows[1:]:
+            of_data.add(other)
+        by_weights = of_data.spread(centres, b)
+        # Of pairs a row is a centre, too; moved with it, the pair would count twice.
+        by_weights += 0.5 * of_pairs.spread(centres, b)
+        of_data.add(of_pairs)
+        by_points = of_data.products - of_data.of_centres(b)[:, None] * centres
         by_points *= 2.0 * self.gamma * r
-        by_weights *= -2.0 * self.gamma
-        return _Sums(coef, by_points, by_weights)
-
-    def _some_pairs(self, centres: int) -> Any:
-        first = int(self.rng.integers(centres))
-        return self.batches.order((first + np.arange(min(PAIRS, centres))) % centres)
-
-    def _values(self, X: Any, centres: Any, norms: Any) -> Any:
-        xp = self.xp
-        values = X @ (centres.T * (2.0 * self.gamma))
-        values -= (self.gamma * (X * X).sum(1))[:, None]
-        values -= self.gamma * norms
-        # Where rounding makes a distance negative.
-        xp.clip(values, None, 0.0, out=values)
-        return xp.exp(values, out=values)
+        return _Gradient(of_data.coef, by_points, by_weights * (-2.0 * self.gamma))
 
     def _of_slice(
-        self,
-        X: Any,
-        slopes: Any,
-        centres: Any,
-        norms: Any,
-        b: Any,
-        both: float,
-        values: Any = None,
+        self, X: Any, beside: Any, b: Any, slopes_of: Callable[[Any], Any]
     ) -> _Sums:
-        """Sums over rows; `both` is the share that weights of features feel."""
-        if values is None:
-            values = self._values(X, centres, norms)
-        coef = values.T @ slopes
-        W = slopes @ b.T
-        W *= values
-        of_centres, of_rows = W.sum(0), W.sum(1)
-        products = W.T @ X
-        spread = of_rows @ (X * X) + of_centres @ (centres * centres)
-        spread -= 2.0 * (products * centres).sum(0)
-        products -= of_centres[:, None] * centres
-        return _Sums(coef, products, both * spread)
+        """Sums over some rows."""
+        values = self._values(X, beside)
+        scores = values @ b
+        slopes = slopes_of(scores)
+        if b.shape[1] == 1:
+            both = values.T @ self.xp.hstack([slopes, slopes * X])
+            coef, products = both[:, :1] * 1.0, both[:, 1:] * b
+        else:
+            coef, W = values.T @ slopes, slopes @ b.T
+            W *= values
+            products = W.T @ X
+        return _Sums(coef, products, (slopes * scores).sum(1) @ (X * X))
+
+    # ---- kernel values
+
+    def _beside(self, centres: Any) -> Any:
+        """Centres whose products with rows are exponents, once these are prepared."""
+        norms = (centres * centres).sum(1)[:, None] * (-self.gamma)
+        ones = self.xp.ones_like(norms)
+        return self.xp.hstack([centres * (2.0 * self.gamma), norms, ones])
+
+    def _values(self, X: Any, beside: Any) -> Any:
+        norms = (X * X).sum(1)[:, None] * (-self.gamma)
+        ones = self.xp.ones_like(norms)
+        values = self.xp.hstack([X, ones, norms]) @ beside.T
+        # Where rounding makes a distance negative.
+        self.xp.clip(values, None, 0.0, out=values)
+        return self.xp.exp(values, out=values)
+
+    # ---- what the rows held out say
 
     def scores(self, place: Place, rows: np.ndarray) -> np.ndarray:
         """Scores of some rows."""
-        put = self.batches.put
-        r = put(place.relevance)
-        centres, b = put(place.points) * r, put(place.coef.T)
-        norms = (centres * centres).sum(1)
-        there = self.batches.order(rows)
+        batches, put = self.batches, self.batches.put
+        r, b = put(place.relevance), put(place.coef.T)
+        beside = self._beside(put(place.points - self.origin) * r)
+        there = batches.order(rows)
         parts = [there[i : i + ROWS] for i in range(0, len(rows), ROWS)]
 
         def of_part(part: Any) -> np.ndarray:
-            X = self.batches.rows(part) * r
-            return self.batches.get(self._values(X, centres, norms) @ b)
+            X = (batches.rows(part) - self._origin) * r
+            return batches.get(self._values(X, beside) @ b)
 
-        return np.concatenate(self.batches.each(parts, of_part))
+        return np.concatenate(batches.each(parts, of_part))
 
     def _badness(self, place: Place) -> float:
         """Loss of the rows held out."""
