@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, float64
+from numba import cuda
 
 from onkel.budget.merge import (
     RIGHT_ANGLE,
@@ -66,7 +66,7 @@ def _lightest(model: Model, size: int) -> int:
         cost = squared_norm(model, j)
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
-    return earliest_least(least, birth, slot)
+    return earliest_least(model.board, least, birth, slot)
 
 
 @cuda.jit(device=True)
@@ -104,13 +104,12 @@ def _most_promising(model: Model, m: int, size: int) -> int:
         model.bound[n] = bound
         if bound < least:
             least, slot = np.float64(bound), np.int64(n)
-    return earliest_least(least, slot, slot)
+    return earliest_least(model.board, least, slot, slot)
 
 
 @cuda.jit(device=True)
 def _partner(model: Model, kernel: Kernel, m: int, size: int) -> Match:
     """Find the centre whose merging with m costs least."""
-    shared = cuda.shared.array(4, float64)
     first = _most_promising(model, m, size)
     meeting = Meeting(1.0, 1.0, 0.0, math.inf)
     if first < 0:
@@ -126,15 +125,23 @@ def _partner(model: Model, kernel: Kernel, m: int, size: int) -> Match:
             other.loss == meeting.loss and model.birth[n] < model.birth[best]
         ):
             meeting, best = other, np.int64(n)
-    chosen = earliest_least(meeting.loss, model.birth[best], best)
+    chosen = earliest_least(model.board, meeting.loss, model.birth[best], best)
     if best == chosen:
         # The threads that have it have the same: they may write at once.
-        shared[0] = meeting.h
-        shared[1] = meeting.u
-        shared[2] = meeting.v
-        shared[3] = meeting.loss
+        model.board.few[0] = meeting.h
+        model.board.few[1] = meeting.u
+        model.board.few[2] = meeting.v
+        model.board.few[3] = meeting.loss
     cuda.syncthreads()
-    return Match(chosen, Meeting(shared[0], shared[1], shared[2], shared[3]))
+    return Match(
+        chosen,
+        Meeting(
+            model.board.few[0],
+            model.board.few[1],
+            model.board.few[2],
+            model.board.few[3],
+        ),
+    )
 
 
 @cuda.jit(device=True)
@@ -146,7 +153,7 @@ def _project(model: Model, kernel: Kernel, m: int, size: int) -> None:
         nearer = value < least or (value == least and model.birth[j] < birth)
         if j != m and nearer:
             least, birth, slot = value, model.birth[j], np.int64(j)
-    n = earliest_least(least, birth, slot)
+    n = earliest_least(model.board, least, birth, slot)
     if n >= 0:
         share = math.exp(-kernel.gamma * _squared_distance(model, m, n))
         cuda.syncthreads()

@@ -22,6 +22,7 @@ from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
 from onkel.problem.steps import Step
+from onkel.tune.cuda.reductions import Board
 
 
 class Models(NamedTuple):
@@ -56,7 +57,7 @@ class Setting(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The arrays of one model, as in `Models`."""
+    """The arrays of one model, as in `Models`, and what its threads share."""
 
     coef: Any
     points: Any
@@ -67,6 +68,7 @@ class Model(NamedTuple):
     later: Any
     birth: Any
     label: Any
+    board: Board
 
 
 class State(NamedTuple):
@@ -108,7 +110,7 @@ def setting_of(n: Any) -> Setting:
 
 
 @cuda.jit(device=True)
-def model_of(models: Models, place: int, m: int) -> Model:
+def model_of(models: Models, place: int, m: int, board: Board) -> Model:
     """Return the arrays of model m."""
     return Model(
         models.coef[m],
@@ -120,6 +122,7 @@ def model_of(models: Models, place: int, m: int) -> Model:
         models.later[m],
         models.birth[m],
         models.label[m],
+        board,
     )
 
 

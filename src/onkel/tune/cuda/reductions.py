@@ -10,19 +10,28 @@ All threads of a block must call these, as often as each other.
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numba import cuda, float64, int64
+from numba import cuda
 
 THREADS = 256  # most of a block
 FEW = 16
 
 
+class Board(NamedTuple):
+    """Memory that the threads of a block share; the kernel makes it, and only it.
+
+    A function called on two ways would have its own linked twice.
+    """
+
+    parts: Any  # shape (THREADS,), numbers
+    births: Any  # shape (THREADS,), integers
+    slots: Any  # shape (THREADS,), integers
+    few: Any  # shape (FEW,), numbers
+
+
 @cuda.jit(device=True)
-def total(value: float) -> float:
+def total(board: Board, value: float) -> float:
     """Sum of the values of all threads."""
-    values = cuda.shared.array(THREADS, float64)
-    sums = cuda.shared.array(FEW, float64)
-    i, threads = cuda.threadIdx.x, cuda.blockDim.x
+    i, threads, values, sums = cuda.threadIdx.x, cuda.blockDim.x, board.parts, board.few
     values[i] = value
     cuda.syncthreads()
     if i < FEW:
@@ -38,15 +47,13 @@ def total(value: float) -> float:
 
 
 @cuda.jit(device=True)
-def earliest_least(cost: float, birth: int, slot: int) -> int:
+def earliest_least(board: Board, cost: float, birth: int, slot: int) -> int:
     """Slot of the smallest cost, of the earliest birth on ties; -1 if all are infinite.
 
     Each thread brings the best of its own slots, or an infinite cost.
     """
-    costs = cuda.shared.array(THREADS, float64)
-    births = cuda.shared.array(THREADS, int64)
-    slots = cuda.shared.array(THREADS, int64)
     i, threads = cuda.threadIdx.x, cuda.blockDim.x
+    costs, births, slots = board.parts, board.births, board.slots
     costs[i] = cost
     births[i] = birth
     slots[i] = slot
@@ -82,11 +89,9 @@ class Place(NamedTuple):
 
 
 @cuda.jit(device=True)
-def where_exceeded(part: float, limit: float) -> Place:
+def where_exceeded(board: Board, part: float, limit: float) -> Place:
     """Find the thread in whose part the running sum exceeds a limit, or the last."""
-    parts = cuda.shared.array(THREADS, float64)
-    sums = cuda.shared.array(FEW, float64)
-    i, threads = cuda.threadIdx.x, cuda.blockDim.x
+    i, threads, parts, sums = cuda.threadIdx.x, cuda.blockDim.x, board.parts, board.few
     width = (threads + FEW - 1) // FEW
     groups = (threads + width - 1) // width
     parts[i] = part

@@ -1,7 +1,6 @@
 """BOGD and BOGD++ on the GPU; see `onkel.budget.sample`."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import cuda
@@ -75,13 +74,13 @@ def _lengths(model: Model, count: int) -> float:
             length = np.float32(math.sqrt(squared_norm(model, j)))
         model.other[j] = length * np.float32(math.sqrt(model.diag[j]))
         part += np.float64(model.other[j])
-    return total(part)
+    return total(model.board, part)
 
 
 @cuda.jit(device=True)
-def _waterfill(u: Any, size: int, whole: float) -> float:
+def _waterfill(model: Model, size: int, whole: float) -> float:
     """Return s such that the sum of max(0, 1 - s u_i) is 1, given the sum of the u."""
-    count = size
+    u, count = model.other, size
     while True:
         if whole <= 0.0:
             return 0.0
@@ -91,10 +90,10 @@ def _waterfill(u: Any, size: int, whole: float) -> float:
             if s * np.float64(u[j]) < 1.0:
                 inside += 1.0
                 sum_inside += np.float64(u[j])
-        kept = int(total(inside))
+        kept = int(total(model.board, inside))
         if kept == count or kept < 2:
             return s
-        count, whole = kept, total(sum_inside)
+        count, whole = kept, total(model.board, sum_inside)
 
 
 @cuda.jit(device=True)
@@ -106,22 +105,22 @@ def _share(length: float, s: float) -> float:
 
 
 @cuda.jit(device=True)
-def _shares(u: Any, size: int, s: float) -> float:
+def _shares(model: Model, size: int, s: float) -> float:
     part = 0.0
     for j in range(cuda.threadIdx.x, size, cuda.blockDim.x):
-        part += _share(u[j], s)
-    return total(part)
+        part += _share(model.other[j], s)
+    return total(model.board, part)
 
 
 @cuda.jit(device=True)
-def _drawn(u: Any, size: int, s: float, number: float) -> int:
+def _drawn(model: Model, size: int, s: float, number: float) -> int:
     """Return the slot in which the running sum of the shares exceeds the number."""
-    i, threads = cuda.threadIdx.x, cuda.blockDim.x
+    i, threads, u = cuda.threadIdx.x, cuda.blockDim.x, model.other
     width = (size + threads - 1) // threads
     part = 0.0
     for j in range(i * width, min((i + 1) * width, size)):
         part += _share(u[j], s)
-    place = where_exceeded(part, number)
+    place = where_exceeded(model.board, part, number)
     running = place.before
     for j in range(place.thread * width, min((place.thread + 1) * width, size)):
         running += _share(u[j], s)
@@ -144,11 +143,11 @@ def weighted(
     if count < setting.limit:
         occupy(model, count, arrival, update)
         return grown(state)
-    s = _waterfill(u, count, _lengths(model, count))
+    s = _waterfill(model, count, _lengths(model, count))
     number = arrival.draw
     if s == 0.0:
-        number = math.floor(number * _shares(u, count, s))
-    victim = _drawn(u, count, s, number)
+        number = math.floor(number * _shares(model, count, s))
+    victim = _drawn(model, count, s, number)
     cuda.syncthreads()
     for j in range(cuda.threadIdx.x, count, cuda.blockDim.x):
         length = np.float64(u[j])
@@ -172,8 +171,8 @@ def as_printed(
         return grown(state)
     whole = _lengths(model, count)
     s = (count - 1) / whole if whole > 0.0 else 0.0
-    mass = _shares(u, count, s)
-    victim = _drawn(u, count, s, mass * arrival.draw)
+    mass = _shares(model, count, s)
+    victim = _drawn(model, count, s, mass * arrival.draw)
     cuda.syncthreads()
     for j in range(cuda.threadIdx.x, count, cuda.blockDim.x):
         length = np.float64(u[j])

@@ -125,7 +125,7 @@ def remove(
         cost = squared_norm(model, j) * model.diag[j]
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
-    close_ranks(model, earliest_least(least, birth, slot), state.count)
+    close_ranks(model, earliest_least(model.board, least, birth, slot), state.count)
     return state
 
 

@@ -8,7 +8,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64
+from numba import cuda, float32, float64, int64
 
 from onkel.engine.evaluation import HEADROOM, LARGEST_SINGLE
 from onkel.engine.online import LARGEST_FACTOR, SMALLEST_FACTOR
@@ -27,7 +27,7 @@ from onkel.tune.cuda.model import (
     model_of,
     setting_of,
 )
-from onkel.tune.cuda.reductions import total
+from onkel.tune.cuda.reductions import FEW, THREADS, Board, total
 
 MOST_OUTPUTS = 32
 LIMIT = HEADROOM * LARGEST_SINGLE
@@ -70,7 +70,7 @@ def _weigh(model: Model, count: int, scale: float, f: Any) -> bool:
         part = np.float32(0.0)
         for j in range(cuda.threadIdx.x, count, cuda.blockDim.x):
             part += model.coef[o, j] * model.values[j]
-        f[o] = scale * total(np.float64(part))
+        f[o] = scale * total(model.board, np.float64(part))
         small = small and abs(f[o]) < LIMIT
     return small
 
@@ -117,7 +117,13 @@ def walk_with(evaluate: Any, absorb: Any) -> Any:
     def walk(stream: Stream, models: Models, reports: Reports) -> None:
         m, i, threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
         setting = setting_of(models.settings[m])
-        model = model_of(models, setting.place, m)
+        board = Board(
+            cuda.shared.array(THREADS, float64),
+            cuda.shared.array(THREADS, int64),
+            cuda.shared.array(THREADS, int64),
+            cuda.shared.array(FEW, float64),
+        )
+        model = model_of(models, setting.place, m, board)
         outputs, features = model.coef.shape[0], model.points.shape[0]
         x = cuda.shared.array(0, float32)  # as large as the launch says
         f = cuda.local.array(MOST_OUTPUTS, float64)
