@@ -63,6 +63,7 @@ def _lengths(model: Model, out: Any) -> None:
 
 @inner
 def clipped(update: Update, cap: float) -> Update:
+    """Shorten an update to a raw norm, if it is longer."""
     norm = abs(update.weight) * (1.0 if update.down < 0 else math.sqrt(2.0))
     if norm <= cap:
         return update

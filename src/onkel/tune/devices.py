@@ -1,10 +1,23 @@
-"""Which device tries a grid: the processor, or a GPU by numba-cuda where there is one."""
+"""Which device tries a grid: the processor, or a GPU by numba-cuda."""
 
 import importlib.util
+import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
-from onkel.refit.devices import INSTEAD, OF_GPUS, DeviceError, NoGpuError
+from onkel.refit.devices import (
+    AUTO,
+    CPU,
+    INSTEAD,
+    NAMES,
+    OF_GPUS,
+    DeviceError,
+    NoGpuError,
+    has_driver,
+)
+from onkel.tune.pupils import RefusedError
+
+__all__ = ["AUTO", "CPU", "NAMES", "carry_out", "on_gpu"]
 
 T = TypeVar("T")
 
@@ -17,13 +30,43 @@ class NoNumbaCudaError(NoGpuError):
     """Nobody has installed what it takes."""
 
 
-def on_gpu(work: Callable[[], T]) -> T:
-    """Do some work that numba-cuda has the GPU do, or say why it cannot."""
-    check_gpu()
+def carry_out(name: str, rows: int, work: Callable[[], T]) -> T | None:
+    """Have a GPU do some work, or return None, where the processor is to do it.
+
+    Under "auto" a GPU does it if models learn many rows, and what it refuses or fails
+    at is left to the processor; what it fails at with a warning.
+
+    Examples
+    --------
+    >>> carry_out("cpu", 10**9, lambda: "done")
+    """
+    if name not in NAMES:
+        raise ValueError(f"no device {name!r}; there are {', '.join(NAMES)}")
+    if name == CPU or (name == AUTO and (rows < WORTHWHILE or not has_driver())):
+        return None
     try:
         return work()
-    except (RuntimeError, OSError) as error:
-        said = str(error)
+    except (DeviceError, NoGpuError, RefusedError) as error:
+        if name != AUTO:
+            raise
+        if not isinstance(error, NoNumbaCudaError | RefusedError):
+            text = f"{error} The processor does the work instead."
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return None
+
+
+def on_gpu(work: Callable[[], T]) -> T:
+    """Do some work that numba-cuda has the GPU do, or say why it cannot."""
+    _find_gpu()
+    from numba.core.errors import NumbaError
+
+    try:
+        return work()
+    except NumbaError:  # a mistake of ours
+        raise
+    except Exception as error:
+        # Drivers and their bindings have errors of many types.
+        said = f"{type(error).__name__}: {error}"
         if not any(word in said.lower() for word in OF_GPUS):
             raise
         first = said.splitlines()[0].rstrip(".")
@@ -34,7 +77,7 @@ def on_gpu(work: Callable[[], T]) -> T:
     raise reason
 
 
-def check_gpu() -> None:
+def _find_gpu() -> None:
     """Raise NoGpuError if there is no GPU to be used."""
     from numba import config
 
@@ -48,6 +91,6 @@ def check_gpu() -> None:
 
     if not cuda.is_available():
         raise NoGpuError(
-            f'device="cuda": numba-cuda finds no GPU that it can use. See what '
+            'device="cuda": numba-cuda finds no GPU that it can use. See what '
             f"nvidia-smi says of the driver, {INSTEAD}."
         )

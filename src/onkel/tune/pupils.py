@@ -21,8 +21,12 @@ from onkel.features.fourier import Fourier
 from onkel.model.averages import Last
 
 TAUGHT = (Discard, Forget, Uniform, Weighted, AsPrinted, Remove, Merge, Linear)
-# Of all pupils, where rows lie and scores are kept on the GPU.
+# Threads of a block share a row, and each keeps the row's scores.
 MOST_FEATURES, MOST_OUTPUTS = 8192, 32
+
+
+class RefusedError(ValueError):
+    """A model that a GPU cannot teach."""
 
 
 class Pupil(NamedTuple):

@@ -4,14 +4,16 @@ The classes of `onkel` learn alone, and say here only what they would begin with
 learner, its draws, and the order of rows. What is learnt is told, not kept.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from onkel.refit.devices import INSTEAD
 from onkel.tune.devices import on_gpu
-from onkel.tune.pupils import Lesson, Outcome, Pupil, kind_of, refusal
+from onkel.tune.pupils import Lesson, Outcome, Pupil, RefusedError, kind_of, refusal
 
 
 def dense(X: Any) -> np.ndarray:
@@ -19,30 +21,22 @@ def dense(X: Any) -> np.ndarray:
     return np.ascontiguousarray(X.toarray() if scipy.sparse.issparse(X) else X, "f4")
 
 
-def refused(estimator: Any) -> str | None:
-    """Why a GPU cannot teach an estimator, as far as its parameters tell."""
+def unfit(estimator: Any) -> str | None:
+    """Why a GPU cannot teach an estimator, as far as its parameters tell.
+
+    Examples
+    --------
+    >>> from onkel import BSGDClassifier, RBPClassifier
+    >>> unfit(RBPClassifier(budget=10, gamma=1.0))
+    >>> unfit(BSGDClassifier(refit=True))
+    'it has refit=True'
+    """
     if not hasattr(estimator, "_new_learner"):
         return "it does not learn row by row"
     for name in ("refit", "class_weight"):
         if getattr(estimator, name, None):
             return f"it has {name}={getattr(estimator, name)!r}"
     return None
-
-
-def reason_against(estimator: Any, X: Any, outputs: int) -> str | None:
-    """Why a GPU cannot teach an estimator rows like these, None if it can.
-
-    Examples
-    --------
-    >>> from onkel import AVMClassifier, RBPClassifier
-    >>> reason_against(RBPClassifier(budget=10, gamma=1.0), np.eye(2), 1)
-    >>> reason_against(AVMClassifier(gamma=1.0, coverage_radius=0.5), np.eye(2), 1)
-    'its budget is kept otherwise (Cover)'
-    """
-    if reason := refused(estimator):
-        return reason
-    estimator._check_parameters()
-    return refusal(estimator._new_learner(X, outputs, len(X))[0])
 
 
 def progressive(estimators: Sequence[Any], X: Any, y: Any) -> np.ndarray:
@@ -95,15 +89,16 @@ def predictions(
 
 def taught(pupils: Sequence[Pupil], lesson: Lesson) -> Outcome:
     """Let pupils learn, of whatever kinds they are."""
-    from onkel.tune.cuda.grid import learn
-
     groups: dict[type, list[int]] = {}
     for place, pupil in enumerate(pupils):
         groups.setdefault(kind_of(pupil.learner), []).append(place)
-    parts = [
-        on_gpu(lambda places=places: learn([pupils[m] for m in places], lesson))
-        for places in groups.values()
-    ]
+
+    def work() -> list[Outcome]:
+        from onkel.tune.cuda.grid import learn
+
+        return [learn([pupils[m] for m in group], lesson) for group in groups.values()]
+
+    parts = on_gpu(work)
     back = np.argsort(np.concatenate(list(groups.values())))
     return Outcome(
         *(np.concatenate(arrays)[back] for arrays in zip(*parts, strict=True))
@@ -111,16 +106,29 @@ def taught(pupils: Sequence[Pupil], lesson: Lesson) -> Outcome:
 
 
 def _beginning(estimator: Any, X: np.ndarray, y: np.ndarray, rows: int | None) -> Any:
-    """Return targets, the learner that is to learn them, and the generator of orders."""
+    """Return targets, an empty learner for them, and the generator of orders."""
+    reason = unfit(estimator)
+    if reason:
+        raise RefusedError(_refused(estimator, reason))
     estimator._check_parameters()
     X, y = estimator._checked_data(X, y, reset=True)
     targets, outputs = estimator._encoded(y)
-    learner, rng = estimator._new_learner(X, outputs, rows)
-    if reason := refused(estimator) or refusal(learner):
-        raise ValueError(
-            f"A GPU cannot learn {type(estimator).__name__} side by side: {reason}."
-        )
+    with warnings.catch_warnings():
+        # A kernel too narrow is among what is tried, and its error tells.
+        warnings.filterwarnings("ignore", ".*no other in single precision")
+        learner, rng = estimator._new_learner(X, outputs, rows)
+    reason = refusal(learner)
+    if reason:
+        raise RefusedError(_refused(estimator, reason))
     return targets, learner, rng
+
+
+def _refused(estimator: Any, reason: str) -> str:
+    return (
+        f'device="cuda": a GPU has no grid for {type(estimator).__name__} as it is '
+        f"here: {reason}. There are RBP, Forgetron, BOGD, BSGD with merging or "
+        f"removal, and FOGD, {INSTEAD}."
+    )
 
 
 def _visits(estimator: Any, rng: np.random.Generator, rows: int) -> np.ndarray:

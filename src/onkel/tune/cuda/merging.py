@@ -8,7 +8,7 @@ for several outputs: what is lost falls as coefficients turn towards each other,
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
@@ -81,8 +81,8 @@ def _look_around(model: Model, kernel: Kernel, m: int, size: int, t: int) -> Non
 
 
 @cuda.jit(device=True)
-def _outline(own: float, length: float, value: float) -> float:
-    """Bound what is lost from below, by the lengths of coefficients."""
+def _outline(own: Any, length: Any, value: Any) -> Any:
+    """Bound what is lost from below, by lengths of coefficients; single precision."""
     one, zero = np.float32(1.0), np.float32(0.0)
     both, light = own * length / (own + length), min(own, length)
     apart, near = max(one - value, zero), one + value
@@ -189,11 +189,11 @@ def merge(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """BSGD with merging."""
-    occupy(model, state.count, arrival, update)
-    if state.count < setting.limit:
+    occupy(model, state.size, arrival, update)
+    if state.size < setting.limit:
         return grown(state)
     cuda.syncthreads()
-    kernel, size = setting.kernel, state.count + 1
+    kernel, size = setting.kernel, state.size + 1
     m = _lightest(model, size)
     _look_around(model, kernel, m, size, arrival.birth)
     match = _partner(model, kernel, m, size)

@@ -74,7 +74,7 @@ class Model(NamedTuple):
 class State(NamedTuple):
     """What strategies change besides arrays."""
 
-    count: int  # slots in use
+    size: int  # slots in use
     factor: float  # of the raw coefficients
     updates: int
     drawn: int  # numbers so far
@@ -86,7 +86,7 @@ class Arrival(NamedTuple):
     """A row that proposes an update."""
 
     x: Any  # shape (features,), shared
-    kxx: float
+    kxx: Any  # in single precision
     birth: int
     draw: float  # the next number, if one is needed
 
@@ -171,13 +171,13 @@ def squared_norm(model: Model, j: int) -> float:
 def fold(model: Model, state: State) -> State:
     """Move the factor into the coefficients, before it underflows."""
     c = np.float32(state.factor)
-    for j in range(cuda.threadIdx.x, state.count, cuda.blockDim.x):
+    for j in range(cuda.threadIdx.x, state.size, cuda.blockDim.x):
         for o in range(model.coef.shape[0]):
             model.coef[o, j] *= c
             if model.later.shape[1] > 1:
                 model.later[o, j] *= c
     return State(
-        state.count,
+        state.size,
         1.0,
         state.updates,
         state.drawn,

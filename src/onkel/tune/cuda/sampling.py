@@ -22,7 +22,7 @@ from onkel.tune.cuda.strategies import grown
 @cuda.jit(device=True)
 def _drew(state: State, factor: float) -> State:
     return State(
-        state.count,
+        state.size,
         factor,
         state.updates,
         state.drawn + 1,
@@ -49,7 +49,7 @@ def uniform(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """BOGD."""
-    count = state.count
+    count = state.size
     update = clipped(update, setting.cap / state.factor)
     if count < setting.limit:
         occupy(model, count, arrival, update)
@@ -138,7 +138,7 @@ def weighted(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """BOGD++."""
-    count, u, cap = state.count, model.other, setting.cap / state.factor
+    count, u, cap = state.size, model.other, setting.cap / state.factor
     update = clipped(update, cap)
     if count < setting.limit:
         occupy(model, count, arrival, update)
@@ -164,7 +164,7 @@ def as_printed(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """BOGD++ with the probabilities of its paper, cut at 0."""
-    count, u, cap = state.count, model.other, setting.cap / state.factor
+    count, u, cap = state.size, model.other, setting.cap / state.factor
     update = clipped(update, cap)
     if count < setting.limit:
         occupy(model, count, arrival, update)

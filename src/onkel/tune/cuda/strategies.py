@@ -27,7 +27,7 @@ from onkel.tune.cuda.reductions import earliest_least
 def grown(state: State) -> State:
     """The state with a centre more."""
     return State(
-        state.count + 1,
+        state.size + 1,
         state.factor,
         state.updates,
         state.drawn,
@@ -41,12 +41,12 @@ def discard(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """RBP; see `onkel.budget.discard`."""
-    if state.count < setting.limit:
-        occupy(model, state.count, arrival, update)
+    if state.size < setting.limit:
+        occupy(model, state.size, arrival, update)
         return grown(state)
-    occupy(model, int(arrival.draw * state.count), arrival, update)
+    occupy(model, int(arrival.draw * state.size), arrival, update)
     return State(
-        state.count,
+        state.size,
         state.factor,
         state.updates,
         state.drawn + 1,
@@ -79,9 +79,9 @@ def forget(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """Forgetron; see `onkel.budget.forget`."""
-    if state.count < setting.limit:
-        _enter_later(model, state.count, state.count + 1, arrival, update)
-        occupy(model, state.count, arrival, update)
+    if state.size < setting.limit:
+        _enter_later(model, state.size, state.size + 1, arrival, update)
+        occupy(model, state.size, arrival, update)
         return grown(state)
     r = state.oldest
     output = model.label[r] if model.coef.shape[0] > 1 else 0
@@ -99,10 +99,10 @@ def forget(
     phi = shrinkage(sig, mu, state.damage, state.updates)
     damage = (sig * phi) ** 2 + 2.0 * sig * phi * (1.0 - phi * mu)
     cuda.syncthreads()
-    _enter_later(model, r, state.count, arrival, update)
+    _enter_later(model, r, state.size, arrival, update)
     occupy(model, r, arrival, update)
     return State(
-        state.count,
+        state.size,
         state.factor * phi,
         state.updates,
         state.drawn,
@@ -116,16 +116,16 @@ def remove(
     setting: Setting, model: Model, state: State, arrival: Arrival, update: Update
 ) -> State:
     """BSGD with removal; see `onkel.budget.remove`."""
-    occupy(model, state.count, arrival, update)
-    if state.count < setting.limit:
+    occupy(model, state.size, arrival, update)
+    if state.size < setting.limit:
         return grown(state)
     cuda.syncthreads()
     least, birth, slot = math.inf, np.int64(0), np.int64(0)
-    for j in range(cuda.threadIdx.x, state.count + 1, cuda.blockDim.x):
+    for j in range(cuda.threadIdx.x, state.size + 1, cuda.blockDim.x):
         cost = squared_norm(model, j) * model.diag[j]
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
-    close_ranks(model, earliest_least(model.board, least, birth, slot), state.count)
+    close_ranks(model, earliest_least(model.board, least, birth, slot), state.size)
     return state
 
 
@@ -135,7 +135,7 @@ def spread(
 ) -> State:
     """FOGD; see `onkel.budget.linear`."""
     weight = np.float32(update.weight)
-    for j in range(cuda.threadIdx.x, state.count, cuda.blockDim.x):
+    for j in range(cuda.threadIdx.x, state.size, cuda.blockDim.x):
         model.coef[update.up, j] += weight * model.values[j]
         if update.down >= 0:
             model.coef[update.down, j] -= weight * model.values[j]

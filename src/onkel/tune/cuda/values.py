@@ -11,7 +11,7 @@ from onkel.tune.cuda.model import Model, Setting
 
 
 @cuda.jit(device=True)
-def alike(kernel: Kernel, points: Any, j: int, x: Any) -> float:
+def alike(kernel: Kernel, points: Any, j: int, x: Any) -> Any:
     """k(c_j, x), in single precision."""
     features = points.shape[0]
     compared = np.float32(0.0)

@@ -8,7 +8,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int64
+from numba import config, cuda, float32, float64, int64
 
 from onkel.engine.evaluation import HEADROOM, LARGEST_SINGLE
 from onkel.engine.online import LARGEST_FACTOR, SMALLEST_FACTOR
@@ -28,8 +28,12 @@ from onkel.tune.cuda.model import (
     setting_of,
 )
 from onkel.tune.cuda.reductions import FEW, THREADS, Board, total
+from onkel.tune.pupils import MOST_OUTPUTS
 
-MOST_OUTPUTS = 32
+# With as many registers a thread, four blocks of 256 threads share a multiprocessor and
+# work while others wait; with the 170 to 250 that compilers like, one. The simulator
+# does not know of registers.
+OPTIONS = {} if config.ENABLE_CUDASIM else {"max_registers": 64}
 LIMIT = HEADROOM * LARGEST_SINGLE
 
 
@@ -113,7 +117,7 @@ def _report(reports: Reports, m: int, tally: Tally, done: int) -> None:
 def walk_with(evaluate: Any, absorb: Any) -> Any:
     """Make the kernel for a way to find values of a row, and a strategy."""
 
-    @cuda.jit
+    @cuda.jit(**OPTIONS)
     def walk(stream: Stream, models: Models, reports: Reports) -> None:
         m, i, threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
         setting = setting_of(models.settings[m])
@@ -136,9 +140,9 @@ def walk_with(evaluate: Any, absorb: Any) -> Any:
             for k in range(i, features, threads):
                 x[k] = stream.X[row, k]
             cuda.syncthreads()
-            evaluate(setting, model, state.count, x)
+            evaluate(setting, model, state.size, x)
             scale = state.factor * base(setting.rate, tally.t)
-            if not _weigh(model, state.count, scale, f):
+            if not _weigh(model, state.size, scale, f):
                 break
             if done >= stream.first:
                 _keep(f, reports.scores[m, done - stream.first])
@@ -155,7 +159,7 @@ def walk_with(evaluate: Any, absorb: Any) -> Any:
             tally = _counted(tally, verdict)
             acts = 1 if weight != 0.0 else 0
             state = State(
-                state.count,
+                state.size,
                 factor,
                 state.updates + acts,
                 state.drawn,
