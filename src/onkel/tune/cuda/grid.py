@@ -5,6 +5,7 @@ to know: plan, budget, generator of the draws, frequencies. They learn in single
 precision, and nothing is written back to them.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -123,8 +124,11 @@ def _launch(
         _zeros(count, np.int64),
     )
     walk = walk_with(code.evaluate, code.absorb)
-    # At least what the row takes, and never nothing: that would be static memory.
-    walk[count, threads, 0, 4 * room.features](stream, models, reports)
+    # The last number is the memory that threads share of a row.
+    with warnings.catch_warnings():
+        # A few models leave most of a GPU idle: whoever asks for it knows.
+        warnings.filterwarnings("ignore", ".*under-utilization")
+        walk[count, threads, 0, 4 * room.features](stream, models, reports)
     return Outcome(*(array.copy_to_host() for array in reports))
 
 

@@ -66,7 +66,8 @@ def _lightest(model: Model, size: int) -> int:
         cost = squared_norm(model, j)
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
-    return earliest_least(model.board, least, birth, slot)
+    # Where squares overflow for all, a slot there must be.
+    return max(earliest_least(model.board, least, birth, slot), 0)
 
 
 @cuda.jit(device=True)

@@ -125,7 +125,9 @@ def remove(
         cost = squared_norm(model, j) * model.diag[j]
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
-    close_ranks(model, earliest_least(model.board, least, birth, slot), state.size)
+    # Where squares overflow for all, a slot there must be.
+    slot = max(earliest_least(model.board, least, birth, slot), 0)
+    close_ranks(model, slot, state.size)
     return state
 
 
