@@ -126,8 +126,8 @@ def remove(
         if cost < least or (cost == least and model.birth[j] < birth):
             least, birth, slot = np.float64(cost), model.birth[j], np.int64(j)
     # Where squares overflow for all, a slot there must be.
-    slot = max(earliest_least(model.board, least, birth, slot), 0)
-    close_ranks(model, slot, state.size)
+    leaving = max(earliest_least(model.board, least, birth, slot), 0)
+    close_ranks(model, leaving, state.size)
     return state
 
 
