@@ -18,7 +18,7 @@ from onkel.budget.linear import Linear
 from onkel.budget.merge import Merge
 from onkel.budget.remove import Remove
 from onkel.budget.sample import AsPrinted, Uniform, Weighted
-from onkel.compiled.functions import begin
+from onkel.compiled import functions
 from onkel.engine.learner import Learner
 from onkel.tune.cuda import merging, sampling, strategies, values
 from onkel.tune.cuda.model import Models
@@ -64,7 +64,7 @@ class Room(NamedTuple):
 
 def learn(pupils: Sequence[Pupil], lesson: Lesson, threads: int = THREADS) -> Outcome:
     """Let models learn, as many at once as the GPU has memory for."""
-    begin()  # before numba compiles: it must know what stands in for our functions
+    functions.begin()  # numba must know what to compile for functions of ours
     code, room = CODES[kind_of(pupils[0].learner)], _room(pupils, lesson)
     free, _ = cuda.current_context().get_memory_info()
     at_once = max(int(min(SHARE * free / _bytes(room, code, lesson), len(pupils))), 1)
