@@ -5,6 +5,7 @@ double. The rows are copied to the device once, dense, if they take no more than
 share of its memory, and otherwise a tile at a time.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ from onkel.refit.passes import (
     Pulls,
     Visit,
     bent,
+    changed,
 )
 
 # Share of the free memory for rows, and of what is left for kernel values.
@@ -72,8 +74,7 @@ class Cuda(Device):
         dtype = torch.float32 if expansion.coef.dtype == np.float32 else torch.float64
         centres = self.put(expansion.centers, dtype)
         coef = self.put(expansion.center_coef.T, dtype)
-        entries = max(len(centres), 1), max(X.shape[1], 1)
-        step = max(min(TILE // entries[0], DENSE // entries[1]), FEWEST_ROWS)
+        step = rows_of_a_tile(*centres.shape)
         out = np.empty((X.shape[0], coef.shape[1]), expansion.coef.dtype)
         for first in range(0, len(out), step):
             rows = self.dense(X[first : first + step], dtype)
@@ -96,8 +97,11 @@ class Cuda(Device):
         return rows
 
     def put(self, array: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-        """Copy numbers to the device."""
-        return torch.as_tensor(np.ascontiguousarray(array)).to(self.where, dtype)
+        """Copy numbers to the device, also where that is this machine's memory."""
+        array = np.ascontiguousarray(array)
+        # PyTorch warns of arrays that may not be written, as joblib makes them.
+        there = torch.as_tensor(array if array.flags.writeable else array.copy())
+        return there.to(self.where, dtype, copy=True)
 
     def free(self) -> int:
         """Bytes that tensors could still take."""
@@ -141,11 +145,21 @@ class _Rows:
 class _Factor(Factor):
     """Cholesky's, in double precision, on the device."""
 
-    def __init__(self, device: Cuda, matrix: torch.Tensor) -> None:
-        self.device = device
+    def __init__(
+        self,
+        device: Cuda,
+        gram: torch.Tensor,
+        made: torch.Tensor,
+        curvatures: np.ndarray,
+    ) -> None:
+        self.device, self.made, self.curvatures = device, made, curvatures
+        matrix = gram + made  # made: K' D K
         diagonal = matrix.diagonal()
         lift = LIFT * float(diagonal.mean())
         while True:
+            if not math.isfinite(lift):
+                # As SciPy does; no lift would be enough.
+                raise ValueError("the matrix must not contain infs or NaNs")
             diagonal += lift
             self.lower, failed = torch.linalg.cholesky_ex(matrix)
             if not int(failed):
@@ -244,16 +258,18 @@ class OnCuda(Passes):
         """Coefficients times G."""
         return (self.device.put(coef) @ self.gram).cpu().numpy()
 
-    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
-        """Cholesky factor of K' D K + G, of some rows."""
-        roots = self.device.put(np.sqrt(curvatures), torch.float32)
+    def factor(self, curvatures: np.ndarray, last: Any = None) -> Factor:
+        """Cholesky factor of K' D K + G."""
+        share, rows, changes = changed(curvatures, last)
+        made = share * last.made if share else torch.zeros_like(self.gram)
+        signs = self.device.put(np.sign(changes), torch.float32)
+        roots = self.device.put(np.sqrt(np.abs(changes)), torch.float32)
         which = self.device.put(rows, torch.int64)
-        matrix = self.gram.clone()
         for first in range(0, len(rows), self._step):
             part = slice(first, first + self._step)
             known = self._of_some(which[part]) * roots[part, None]
-            matrix += known.T @ known
-        return _Factor(self.device, matrix)
+            made += known.T @ (known * signs[part, None])
+        return _Factor(self.device, self.gram, made, curvatures)
 
     def squares(self, weight: np.ndarray) -> float:
         """Sum of all squared kernel values, weighted by row."""
@@ -294,7 +310,7 @@ class OnCuda(Passes):
 
     @property
     def _step(self) -> int:
-        return max(TILE // max(len(self.points), 1), FEWEST_ROWS)
+        return rows_of_a_tile(*self.points.shape)
 
     def _tiles(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Kernel values of all rows, some at a time."""
@@ -329,6 +345,18 @@ class OnCuda(Passes):
         return values_of(self.kernel, rows, self.centres)
 
 
+def rows_of_a_tile(centres: int, features: int) -> int:
+    """Rows of which neither kernel values nor features, made dense, are too many.
+
+    Examples
+    --------
+    >>> rows_of_a_tile(500, 50), rows_of_a_tile(500, 50_000)
+    (134217, 335)
+    """
+    values, dense = TILE // max(centres, 1), DENSE // max(features, 1)
+    return max(min(values, dense), FEWEST_ROWS)
+
+
 def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
     """Kernel values of rows with centres, in their precision.
 
@@ -338,17 +366,24 @@ def values_of(kernel: Kernel, X: torch.Tensor, centres: torch.Tensor) -> torch.T
     >>> values_of(kernels.make("linear", 1.0, 1, 0.0), points, points).tolist()
     [[1.0, 3.0], [3.0, 9.0]]
     """
+    # Beyond this it would be infinite in single precision, and infinity times 0 NaN.
+    gamma = min(kernel.gamma, kernels.LARGEST_GAMMA)
     if kernel.kind == kernels.Kind.LAPLACIAN:
-        return torch.cdist(X, centres, p=1.0).mul_(-kernel.gamma).exp_()
-    values = X @ centres.T
+        return torch.cdist(X, centres, p=1.0).mul_(-gamma).exp_()
     if kernel.kind == kernels.Kind.LINEAR:
-        return values
+        return X @ centres.T
     if kernel.kind == kernels.Kind.POLY:
-        return values.mul_(kernel.gamma).add_(kernel.coef0).pow_(kernel.degree)
+        products = X @ centres.T
+        return products.mul_(gamma).add_(kernel.coef0).pow_(kernel.degree)
+    if len(centres):
+        # Far from the origin squares would be large, and what is left of them noise.
+        middle = centres.median(dim=0).values
+        X, centres = X - middle, centres - middle
+    values = X @ centres.T
     values.mul_(2.0).sub_((centres * centres).sum(dim=1))
     values.sub_((X * X).sum(dim=1)[:, None])
     # Where rounding makes a distance negative.
-    return values.mul_(kernel.gamma).clamp_(max=0.0).exp_()
+    return values.mul_(gamma).clamp_(max=0.0).exp_()
 
 
 class CudaBatches:

@@ -1,5 +1,6 @@
 """Which device does the work: the processor, or a GPU where there is one."""
 
+import contextlib
 import ctypes
 import importlib.util
 import sys
@@ -78,8 +79,13 @@ def gpu() -> Any:
             'device="cuda" needs PyTorch, which is not installed: run '
             f'pip install "onkel[gpu]", {INSTEAD}.'
         )
-    import torch
-
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        raise NoGpuError(
+            f'device="cuda": PyTorch is installed, but cannot be loaded ({error}). '
+            f"Install it anew, {INSTEAD}."
+        ) from error
     if not torch.cuda.is_available():
         raise NoGpuError(
             f'device="cuda": PyTorch {torch.__version__} finds no GPU that it can use. '
@@ -108,5 +114,7 @@ def _on_gpu(work: Callable[[Device], T]) -> T:
         )
     finally:
         if device is not None:
-            device.close()
+            # After some errors a GPU refuses even that.
+            with contextlib.suppress(RuntimeError):
+                device.close()
     raise reason

@@ -19,6 +19,8 @@ from onkel.problem.losses import Loss, smoothness
 NUGGET = 1e-5
 # Share of the mean diagonal of a factor, what single precision loses of a sum.
 LIFT = 1e-6
+# Share of the largest curvature that is rounding.
+ROUNDING, TINY = 1e-12, 1e-300
 
 
 class Visit(NamedTuple):
@@ -40,6 +42,8 @@ class Pulls(NamedTuple):
 
 class Factor(ABC):
     """A positive definite matrix of centres by centres, L L'."""
+
+    curvatures: np.ndarray  # those of all rows of which it was made
 
     @abstractmethod
     def solve(self, gradient: np.ndarray) -> np.ndarray:
@@ -87,10 +91,11 @@ class Passes(ABC):
         """Coefficients times G, nugget included."""
 
     @abstractmethod
-    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
-        """Factor of K' D K + G, of some rows and D the curvatures of these.
+    def factor(self, curvatures: np.ndarray, last: Factor | None = None) -> Factor:
+        """Factor of K' D K + G, D the curvatures of all rows, many of them 0.
 
         Its diagonal is lifted by what single precision loses, or more if need be.
+        `last` is one of these passes, to be made another of where few rows differ.
         """
 
     @abstractmethod
@@ -141,6 +146,31 @@ class Device(ABC):
 
     def close(self) -> None:  # noqa: B027 (there may be nothing to do)
         """Leave nothing behind."""
+
+
+def changed(
+    curvatures: np.ndarray, last: Factor | None
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """What of D is new: a factor on the last D, rows, and their changes.
+
+    The factor is 0 where it is less work to begin anew.
+
+    Examples
+    --------
+    >>> last = SimpleNamespace(curvatures=np.array([1.0, 0.0, 1.0, 1.0]))
+    >>> changed(np.array([4.0, 4.0, 4.0, 4.0]), last)
+    (4.0, array([1]), array([4.]))
+    """
+    rows = np.flatnonzero(curvatures)
+    if last is None or not len(rows):
+        return 0.0, rows, curvatures[rows]
+    # That of another C, as far as weights and activity are the same.
+    share = float(curvatures.max() / max(last.curvatures.max(), TINY))
+    changes = curvatures - share * last.curvatures
+    others = np.flatnonzero(np.abs(changes) > ROUNDING * curvatures.max())
+    if len(others) >= len(rows):
+        return 0.0, rows, curvatures[rows]
+    return share, others, changes[others]
 
 
 def bent(loss: Loss, curvatures: Any, is_sloping: Any, weight: Any) -> Any:

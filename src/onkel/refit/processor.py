@@ -3,6 +3,7 @@
 Products are in single precision, tile by tile, and added up in double precision.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from onkel.refit.passes import (
     Pulls,
     Visit,
     bent,
+    changed,
 )
 from onkel.refit.values import Values
 
@@ -68,7 +70,11 @@ class Processor(Device):
 class _Factor(Factor):
     """Cholesky's, of LAPACK."""
 
-    def __init__(self, matrix: np.ndarray) -> None:
+    def __init__(
+        self, gram: np.ndarray, made: np.ndarray, curvatures: np.ndarray
+    ) -> None:
+        self.made, self.curvatures = made, curvatures  # made: K' D K
+        matrix = gram + made
         lift = LIFT * float(matrix.diagonal().mean())
         while True:
             matrix[np.diag_indices_from(matrix)] += lift
@@ -172,18 +178,24 @@ class OnProcessor(Passes):
         """Coefficients times G."""
         return coef @ self.gram
 
-    def factor(self, curvatures: np.ndarray, rows: np.ndarray) -> Factor:
-        """Cholesky factor of K' D K + G, of some rows."""
+    def factor(self, curvatures: np.ndarray, last: Any = None) -> Factor:
+        """Cholesky factor of K' D K + G."""
+        share, rows, changes = changed(curvatures, last)
+        made = share * last.made if share else np.zeros(self.gram.shape, order="F")
         roots = np.zeros(len(self), np.float32)
-        roots[rows] = np.sqrt(curvatures)
+        roots[rows] = np.sqrt(np.abs(changes))
 
         def task(part: np.ndarray, known: np.ndarray, total: _Sums) -> None:
             scaled = known * roots[part][:, np.newaxis]
             # numpy makes it ssyrk, and unlike scipy's that lets other threads work.
             total.matrix += scaled.T @ scaled
 
-        totals = self.values.each(task, lambda: _Sums(self.gram.shape), rows)
-        return _Factor(self.gram + sum(total.matrix for total in totals))
+        for sign, some in ((1.0, changes > 0.0), (-1.0, changes < 0.0)):
+            if some.any():
+                new = partial(_Sums, made.shape)
+                for total in self.values.each(task, new, rows[some]):
+                    made += sign * total.matrix
+        return _Factor(self.gram, made, curvatures)
 
     def squares(self, weight: np.ndarray) -> float:
         """Sum of all squared kernel values, weighted by row."""
@@ -200,13 +212,19 @@ class OnProcessor(Passes):
 
         def task(part: slice, known: np.ndarray, total: _Pulls) -> None:
             some = sloping(slopes32[part])
-            X, W = rows[part][some], slopes32[part][some] @ coef32
-            W *= known[some]
-            total.weights += W.sum(axis=0)
-            total.products += (X.T @ W).T
+            X, K, s = rows[part][some], known[some], slopes32[part][some]
+            if len(coef32) == 1:
+                # W is s b' * K, so that its sums are products with K.
+                total.weights += (s.T @ K)[0] * coef[0]
+                total.products += coef[0][:, np.newaxis] * (_times(X, s).T @ K).T
+            else:
+                W = s @ coef32
+                W *= K
+                total.weights += W.sum(axis=0)
+                total.products += (X.T @ W).T
+            of_rows = (s * (K @ coef32.T)).sum(axis=1, dtype=np.float64)
             X = X.astype(np.float64)
-            squares = X.multiply(X) if scipy.sparse.issparse(X) else X * X
-            total.squares += squares.T @ W.sum(axis=1, dtype=np.float64)
+            total.squares += _times(X, X).T @ of_rows
 
         shape = len(self.points), rows.shape[1]
         totals = self.values.each(task, lambda: _Pulls(*shape))
@@ -223,6 +241,11 @@ class OnProcessor(Passes):
         pairs = coef.T @ coef * self.gram
         np.fill_diagonal(pairs, 0.0)  # nothing comes nearer to itself
         return pairs.sum(axis=0), pairs @ points
+
+
+def _times(X: Any, factors: Any) -> Any:
+    """Rows, dense or CSR, times factors of the same form or one a row."""
+    return X.multiply(factors).tocsr() if scipy.sparse.issparse(X) else X * factors
 
 
 def sloping(slopes: np.ndarray) -> Any:

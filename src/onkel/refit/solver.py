@@ -77,6 +77,7 @@ class Solver:
         self.y, self.weight = y, weight
         self.centres = len(passes.points)
         self.visits = 0
+        self.last: Factor | None = None  # of all rows with curvature
 
     def solve(
         self,
@@ -109,6 +110,7 @@ class Solver:
         smaller = copy.copy(self)
         smaller.passes = self.passes.of(rows)
         smaller.y, smaller.weight = self.y[rows], share * self.weight[rows]
+        smaller.last = None
         return smaller.solve(C, None, tol, deadline=deadline).coef
 
     def _descend(
@@ -173,13 +175,15 @@ class Solver:
 
     def preconditioner(self, curvatures: np.ndarray) -> Factor:
         """Factor of K' D K + G, of some of the rows that have curvature."""
-        rows = np.flatnonzero(curvatures)
-        size = self._sampled()
-        total = curvatures[rows].sum()
+        rows, size = np.flatnonzero(curvatures), self._sampled()
         if len(rows) > size:
-            rows = np.sort(self.rng.choice(rows, size, replace=False))
-        share = curvatures[rows].sum() / total if total > 0.0 else 1.0
-        return self.passes.factor(curvatures[rows] / share, rows)
+            some = np.sort(self.rng.choice(rows, size, replace=False))
+            sampled = np.zeros_like(curvatures)
+            share = curvatures[some].sum() / curvatures.sum()
+            sampled[some] = curvatures[some] / share
+            return self.passes.factor(sampled)
+        self.last = self.passes.factor(curvatures, self.last)
+        return self.last
 
 
 def _times_inverse(

@@ -1,6 +1,5 @@
 """The losses on tensors: what `engine.objective` computes row by row, all at once."""
 
-import math
 from typing import Any, NamedTuple
 
 import torch
@@ -76,9 +75,11 @@ def _of_margins(loss: Loss, m: torch.Tensor) -> tuple[Any, Any, Any]:
         slope = -torch.clamp(lacking / width, max=1.0)
         return value, slope, ((m < 1.0) & ~is_straight).to(m.dtype) / width
     if loss.kind == Kind.LOG_LOSS:
-        value = torch.nn.functional.softplus(-m, threshold=math.inf)
+        # log(1 + exp(-m)) without forming exp of a large number
+        value = torch.clamp(-m, min=0.0) + torch.log1p(torch.exp(-m.abs()))
         share = torch.sigmoid(-m)
-        return value, -share, share * (1.0 - share)
+        # Not 1 - share, which is 0 long before the curvature is.
+        return value, -share, share * torch.sigmoid(m)
     kink = loss.margin if loss.kind == Kind.PERCEPTRON else 1.0
     is_wrong = m <= kink if loss.kind == Kind.PERCEPTRON else m < kink
     return torch.clamp(kink - m, min=0.0), -1.0 * is_wrong, torch.zeros_like(m)

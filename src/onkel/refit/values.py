@@ -98,7 +98,7 @@ class Values:
         values = self.exact(X).astype(np.float32, copy=False)
         if self.kernel.kind in (Kind.RBF, Kind.LAPLACIAN):
             # Products of values this small are not normal numbers, which are slow.
-            np.copyto(values, 0.0, where=values < NOTHING)
+            np.multiply(values, values >= NOTHING, out=values)
         return values
 
     def tile(self, first: int) -> np.ndarray:
