@@ -215,7 +215,7 @@ def lower_bound(table: Any, p: float, q: float, r: float, kappa: float) -> float
 
 
 @inner
-def product(model: Model, i: int, j: int) -> float:
+def product(model: Any, i: int, j: int) -> float:
     """Return the dot product of two centres' coefficients."""
     total = 0.0
     for o in range(model.coef.shape[0]):

@@ -62,7 +62,8 @@ def _lengths(model: Model, out: Any) -> None:
 
 
 @inner
-def _clipped(update: Update, cap: float) -> Update:
+def clipped(update: Update, cap: float) -> Update:
+    """Shorten an update to a raw norm, if it is longer."""
     norm = abs(update.weight) * (1.0 if update.down < 0 else math.sqrt(2.0))
     if norm <= cap:
         return update
@@ -134,7 +135,7 @@ def _absorb_uniform(
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor
-    update = _clipped(update, cap)
+    update = clipped(update, cap)
     if counters.count < budget.limit:
         insert(model, block, t, update)
         return
@@ -153,7 +154,7 @@ def _absorb_weighted(
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor
-    update = _clipped(update, cap)
+    update = clipped(update, cap)
     if counters.count < budget.limit:
         insert(model, block, t, update)
         return
@@ -177,7 +178,7 @@ def _absorb_as_printed(
 ) -> None:
     counters = model.counters[0]
     cap = budget.cap / counters.factor
-    update = _clipped(update, cap)
+    update = clipped(update, cap)
     if counters.count < budget.limit:
         insert(model, block, t, update)
         return

@@ -15,6 +15,7 @@ from onkel.cli import options
 from onkel.cli.screen import as_json, bar, show_json
 from onkel.data import Dataset
 from onkel.data.shuffling import stacked
+from onkel.tune import devices
 from onkel.tune import tune as tuning
 from onkel.tune.grid_search import Tried, tried
 from onkel.tune.sample import Sample
@@ -68,6 +69,14 @@ def sampled(data: Dataset, rows: int, batch_rows: int, seed: int) -> Sample:
 )
 @click.option("--trials", type=options.COUNT, default=40)
 @click.option(
+    "--device",
+    type=click.Choice(devices.NAMES),
+    default=devices.AUTO,
+    help="cuda: a GPU learns with all parameters of a grid at once, in single "
+    "precision (rbp, forgetron, bogd, bsgd, fogd; needs onkel[gpu]). auto: if there "
+    "is one, and many rows to learn.",
+)
+@click.option(
     "--budgets",
     callback=_numbers,
     metavar="B,B,...",
@@ -94,7 +103,9 @@ def tune(context: click.Context, /, data: str, **given: Any) -> None:
         raise ValueError(f"{rows.name} has {rows.n_rows} rows: too few to search with")
     sample = sampled(rows, given["rows"], given["batch_rows"], given["seed"])
     fixed = options.parsed(given["parameters"], budget=given["budget"])
-    sought = tuning.Tuning(sample, given["system"], given["seed"], fixed)
+    sought = tuning.Tuning(
+        sample, given["system"], given["seed"], fixed, given["device"]
+    )
     with bar(f"Trying {given['system']}", total=None) as advance:
         found = tuning.tune(sought, given["preset"], given["trials"], advance)
     best = fixed | found.best.parameters

@@ -46,7 +46,7 @@ def _note(tell: Callable[[], Any]) -> None:
     tell()
 
 
-def _begin() -> None:
+def begin() -> None:
     """Tell numba all that was noted."""
     global _notes
     with _lock:
@@ -83,7 +83,7 @@ class Compiled:
 
         from onkel.compiled.compile_cache import attach
 
-        _begin()
+        begin()
         compiled = numba.jit(**OPTIONS, _target=_target())(self.function)
         if compiled is not self.function:
             attach(compiled)

@@ -41,9 +41,34 @@ def tried(
             if "overflow" not in str(failure):
                 raise
             # Steps too long for numbers: never the best.
-            return Tried(parameters, math.inf, 0.0)
+            return judged(parameters, [math.inf])
+    return judged(parameters, errors)
+
+
+def judged(parameters: dict[str, Any], errors: Sequence[float]) -> Tried:
+    """Sum up the errors on several splits; nothing is known where one is infinite.
+
+    Examples
+    --------
+    >>> judged({"x": 1}, [0.25, 0.75]).error, judged({"x": 1}, [0.5, math.inf]).error
+    (0.5, inf)
+    """
+    if math.inf in errors:
+        return Tried(parameters, math.inf, 0.0)
     spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
     return Tried(parameters, float(np.mean(errors)), spread)
+
+
+def combinations(grid: Grid) -> Iterator[dict[str, Any]]:
+    """Combine the values of a grid, in its order.
+
+    Examples
+    --------
+    >>> list(combinations({"x": (1, 2), "y": (3,)}))
+    [{'x': 1, 'y': 3}, {'x': 2, 'y': 3}]
+    """
+    for values in itertools.product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))
 
 
 def grid_search(
@@ -61,8 +86,8 @@ def grid_search(
     >>> best(grid_search({"x": (1, 3, 4)}, dict, [0, 1], error))
     Tried(parameters={'x': 3}, error=0.0, spread=0.0)
     """
-    for values in itertools.product(*grid.values()):
-        yield tried(dict(zip(grid, values, strict=True)), make, splits, error_on)
+    for parameters in combinations(grid):
+        yield tried(parameters, make, splits, error_on)
 
 
 def best(found: Iterable[Tried]) -> Tried:

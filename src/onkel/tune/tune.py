@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from onkel.estimators._registry import systems
-from onkel.tune import grids
-from onkel.tune.grid_search import Grid, Tried, best, grid_search, tried
-from onkel.tune.sample import Sample
+from onkel.tune import devices, grids
+from onkel.tune.grid_search import Grid, Tried, best, combinations, judged, tried
+from onkel.tune.sample import SPLITS, Sample
 from onkel.tune.screening import screen
+from onkel.tune.side_by_side import predictions
 
 # How far around the screened gamma the search goes, as a factor.
 AROUND = 16.0
@@ -69,6 +72,7 @@ class Tuning:
     system: str  # name, for example "bsgd"
     seed: int = 0  # of everything random
     fixed: dict[str, Any] = field(default_factory=dict)  # given, not searched for
+    device: str = devices.AUTO  # "cuda": a GPU learns with all parameters at once
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.fixed.keys() - self.known):
@@ -108,6 +112,28 @@ class Tuning:
         splits = self.sample.splits(self.seed)
         return tried(parameters, self.make, splits, self.sample.held_out)
 
+    def all_tried(self, several: Sequence[dict[str, Any]]) -> Iterator[Tried]:
+        """Try several combinations, none of which depends on another's error."""
+        rows = len(several) * SPLITS * self.sample.learnt_rows
+        found = devices.carry_out(self.device, rows, lambda: self._at_once(several))
+        yield from map(self.tried, several) if found is None else found
+
+    def _at_once(self, several: Sequence[dict[str, Any]]) -> list[Tried]:
+        """Try several combinations on a GPU, a split after the other."""
+        errors: list[list[float]] = [[] for _ in several]
+        for learnt, tested in self.sample.splits(self.seed):
+            rows, truth = np.concatenate([learnt, tested]), self.sample.y[tested]
+            models = [self.make(**parameters) for parameters in several]
+            X, y = self.sample.X[rows], self.sample.y[rows]
+            for own, predicted in zip(
+                errors, predictions(models, X, y, len(learnt)), strict=True
+            ):
+                if predicted is None:  # it overflowed
+                    own.append(math.inf)
+                else:
+                    own.append(self.sample.error(predicted, truth))
+        return [judged(*one) for one in zip(several, errors, strict=True)]
+
 
 def ranges(sample: Sample, gamma: float) -> dict[str, tuple[float, float]]:
     """Where optuna looks, on a logarithmic scale."""
@@ -139,8 +165,7 @@ def tune(
         screened = screen(tuning.sample, tuning.seed)
         search = _with_optuna(tuning, screened, trials)
     else:
-        grid, splits = _paper_grid(tuning, preset), tuning.sample.splits(tuning.seed)
-        search = grid_search(grid, tuning.make, list(splits), tuning.sample.held_out)
+        search = tuning.all_tried(list(combinations(_paper_grid(tuning, preset))))
     tested = []
     for one in search:
         tested.append(one)
@@ -177,24 +202,27 @@ def _with_optuna(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     gamma = min(screened, key=lambda gamma: (screened[gamma], gamma))
     limits = tuning.sought(ranges(tuning.sample, gamma))
-    sampler = optuna.samplers.TPESampler(
-        seed=tuning.seed, n_startup_trials=trials // 3 + 1
-    )
+    # At first parameters are drawn, whatever others have found.
+    drawn = trials // 3 + 1
+    sampler = optuna.samplers.TPESampler(seed=tuning.seed, n_startup_trials=drawn)
     study = optuna.create_study(sampler=sampler)
     middle = {name: math.sqrt(low * high) for name, (low, high) in limits.items()}
     if "gamma" in limits:
         middle["gamma"] = gamma
     study.enqueue_trial(middle)
-    for _ in range(trials):
-        trial = study.ask()
-        parameters = {
-            name: trial.suggest_float(name, low, high, log=True)
-            for name, (low, high) in limits.items()
-        }
-        found = tuning.tried(parameters)
-        # A trial without a number would end the study.
-        study.tell(trial, min(found.error, 1e300))
-        yield found
+    for count in (min(drawn, trials), *[1] * (trials - drawn)):
+        asked, several = [study.ask() for _ in range(count)], []
+        for trial in asked:
+            several.append(
+                {
+                    name: trial.suggest_float(name, low, high, log=True)
+                    for name, (low, high) in limits.items()
+                }
+            )
+        for trial, found in zip(asked, tuning.all_tried(several), strict=True):
+            # A trial without a number would end the study.
+            study.tell(trial, min(found.error, 1e300))
+            yield found
 
 
 def smallest_budget(
@@ -203,9 +231,8 @@ def smallest_budget(
     """Smallest budget whose error is within one spread of the best one's."""
     if "budget" not in tuning.known:
         raise ValueError(f"{tuning.system} has no budget")
-    tested = [
-        tuning.tried(parameters | {"budget": budget}) for budget in sorted(budgets)
-    ]
+    several = [parameters | {"budget": budget} for budget in sorted(budgets)]
+    tested = list(tuning.all_tried(several))
     least = best(tested)
     enough = next(t for t in tested if t.error <= least.error + least.spread)
     return enough.parameters["budget"], tested
