@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils._param_validation import Interval
 
 from onkel.engine.fitted_expansion import FittedExpansion, expansion_of
@@ -37,6 +37,7 @@ from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.fitter import Solution
 from onkel.refit.held_out import Targets
 from onkel.refit.machine import Request
+from onkel.refit.soft_scaler import SoftScaler
 
 # Beyond this nothing is left of the regulariser.
 LARGEST_C = 1e10
@@ -72,15 +73,15 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
     scale: bool = parameter(
         BOOLEAN,
         default=True,
-        text="Whether to scale the features: dense ones to mean 0 and variance 1, "
-        "sparse ones by their maximum.",
+        text="Whether to scale the features: dense ones to mean 0 and a spread of 1, "
+        "by logarithms far from it, sparse ones by their maximum.",
     )
     adapt: bool = parameter(
         BOOLEAN,
         default=True,
         text="Whether centres move and features get weights (relevance_) where that "
         "helps on rows held out, of 6,000 rows or more; with fewer than twenty rows "
-        "for each centre only the weights, found with fewer centres.",
+        "for each centre (ten of values) only the weights, found with fewer centres.",
     )
     memory_size: int = parameter(
         UP_TO_A_MILLION,
@@ -130,13 +131,13 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
     def _learn_scale(self, X: Any) -> None:
         self.scaler_, self.relevance_ = None, np.ones(X.shape[1])
         if self.scale:
-            scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else StandardScaler()
+            scaler = MaxAbsScaler() if scipy.sparse.issparse(X) else SoftScaler()
             self.scaler_ = scaler.set_output(transform="default").fit(X)
 
     def _scaled(self, X: Any) -> Any:
         if self.scaler_ is None:
             return X
-        if isinstance(self.scaler_, StandardScaler) and scipy.sparse.issparse(X):
+        if not isinstance(self.scaler_, MaxAbsScaler) and scipy.sparse.issparse(X):
             X = X.toarray()
         return self.scaler_.transform(X).astype(X.dtype, copy=False)
 

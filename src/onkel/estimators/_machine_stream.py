@@ -313,7 +313,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         rng = np.random.default_rng(self._draws.integers(2**32))
         before = self.scaler_
         if before is not None:
-            self.scaler_ = self._extent.scaler(before)
+            self.scaler_ = self._extent.scaler(before, X)
         self._guess(X)
         if has_all:
             self._scale_targets(y)

@@ -7,6 +7,8 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
+from onkel.refit.soft_scaler import SoftScaler
+
 
 class Extent(NamedTuple):
     """Sums over all rows seen, for a scaler.
@@ -51,10 +53,16 @@ class Extent(NamedTuple):
             np.maximum(self.largest, np.abs(X).max(axis=0)),
         )
 
-    def scaler(self, like: Any) -> Any:
-        """Return a scaler of the same kind, for all rows seen."""
+    def scaler(self, like: Any, recent: Any) -> Any:
+        """Return a scaler of the same kind, for all rows seen.
+
+        How far features spread around the mean only recent rows can tell.
+        """
         made: Any = clone(like).set_output(transform="default")
         made.n_features_in_ = len(self.first)
+        if isinstance(made, SoftScaler):
+            dense = recent.toarray() if scipy.sparse.issparse(recent) else recent
+            return made.take(dense, self.first + self.total / self.rows, self.rows)
         if not isinstance(made, StandardScaler):
             made.max_abs_ = self.largest.copy()
             made.scale_ = np.where(self.largest > 0.0, self.largest, 1.0)

@@ -1,6 +1,5 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,8 @@ from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.search import Choice, Trial
 from onkel.refit.stochastic_descent import StochasticDescent
+from onkel.refit.stopwatch import MOVES as MOVING
+from onkel.refit.stopwatch import left
 from onkel.refit.tools import Sample, Tools
 
 # Step from one C to the next, once the centres are final, and how many.
@@ -18,8 +19,10 @@ RISE, RISES = 4.0, 2
 # How exactly the coefficients are found.
 FINE = 1e-3
 # Rows with which centres move: so many for each, but not fewer in all; the most kernel
-# values; rows for each centre without which it is no use; rows for one held out; steps.
-ROWS, ROWS_IN_ALL, MOST_VALUES, FEWEST_ROWS, HELD_OF_MOVED = 50, 5000, 2**26, 20, 4
+# values; rows for one held out.
+ROWS, ROWS_IN_ALL, MOST_VALUES, HELD_OF_MOVED = 50, 5000, 2**26, 4
+# And without which it is no use; a value says more than a label.
+FEWEST_ROWS, FEWEST_ROWS_OF_VALUES = 20, 10
 MOVES = 40
 # Centres with which features are weighed, where those wanted are too many to be moved:
 # the most, and the fewest that say something of so many.
@@ -29,13 +32,13 @@ WEIGHING, FEWEST_WEIGHING = 500, 100
 MOST_COORDINATES, LARGEST = 2**20, 1e15
 # Rows for each centre from which on a step needs some of them only; for values, whose
 # best coefficients are harder to follow. Adam keeps 3 numbers for each coordinate.
-PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 35, 200, 2**23
-# Rows for each centre, and in all, with which such a descent begins; visits for each
-# geometric mean of a row and a centre, and the most for a row. Share of the time.
-BEGINNING, BEGINNING_IN_ALL, VISITS, EPOCHS = 20, 10_000, 120.0, 8
+PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 30, 200, 2**23
+# Rows for each centre, and in all, with which such a descent begins. Visits: the most
+# for a centre, and for a row so many where centres are `USUAL`, more by a power of
+# their number where they are more; the fewest in all. Share of the time.
+BEGINNING, BEGINNING_IN_ALL = 8, 10_000
+VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 4000, 8, 500, 0.7, 100_000
 FOLLOWED = 0.6
-# Mistakes of the rows held out that it takes to see that there are fewer.
-COUNTABLE = 10
 NOBODY = np.zeros(0, np.int64)
 # Share of the time left in which the first coefficients are to be found, and that in
 # which features are weighed with fewer centres.
@@ -137,7 +140,8 @@ class Fitter(NamedTuple):
         if not trials:
             return _Solved([], [], [], self.choice.C, np.inf, 0.0), relevance
         best = self._rising(trials)
-        if len(trials) == 1 and self.adapt and self._can_gain(best.scores[0]):
+        (first, *_), (held, *_) = best.scores, self.held_out
+        if len(trials) == 1 and self.adapt and self.targets.can_gain(first, held):
             return self._improved(best, relevance, rng)
         return best, relevance
 
@@ -217,17 +221,19 @@ class Fitter(NamedTuple):
             tools.deadline.share(FOLLOWED),
         )
         scores = descent.scores(place, held)
-        if self._can_gain(scores):
+        if targets.can_gain(scores, held):
+            started = tools.deadline.clock()
 
             def tell(visits: int, of: int, validation_loss: float) -> None:
+                took = tools.deadline.clock() - started
                 tools.announce(
                     f"{visits:,} of {of:,} rows visited, "
-                    f"validation loss {validation_loss:.4g}"
+                    f"validation loss {validation_loss:.4g}{left(visits, of, took)}"
                 )
 
-            visits = VISITS * math.sqrt(len(learnt) * budget)
-            visits = min(visits, EPOCHS * len(learnt))
-            place, _ = descent.run(place, trial.solver, begun, int(visits), tell)
+            visits = _visits(len(learnt), len(place.points))
+            with tools.stopwatch.of(MOVING):
+                place, _ = descent.run(place, trial.solver, begun, visits, tell)
             scores = descent.scores(place, held)
         del trial, descent  # or there would be kernel values of both places
         points, relevance = place.points * place.relevance, place.relevance
@@ -237,12 +243,6 @@ class Fitter(NamedTuple):
 
     # ---- moves, where they are not
 
-    def _can_gain(self, scores: np.ndarray) -> bool:
-        """Whether the rows held out could tell a gain."""
-        held = self.held_out[0]
-        mistakes = self.targets.mistakes(scores, held) * len(held)
-        return self.targets.is_regression or mistakes >= COUNTABLE
-
     def _can_move(self, centres: int) -> bool:
         return self._are_plenty(centres) or self._rows_to_move(centres) > 0
 
@@ -251,7 +251,9 @@ class Fitter(NamedTuple):
         wanted = max(ROWS * centres, ROWS_IN_ALL)
         count = min(wanted, MOST_VALUES // centres, self._learnt)
         is_small = centres * self.sample.X.shape[1] <= MOST_COORDINATES
-        return count if count >= FEWEST_ROWS * centres and is_small else 0
+        of_values = self.targets.is_regression
+        fewest = FEWEST_ROWS_OF_VALUES if of_values else FEWEST_ROWS
+        return count if count >= fewest * centres and is_small else 0
 
     def _improved(
         self, best: _Solved, relevance: np.ndarray, rng: np.random.Generator
@@ -298,10 +300,21 @@ class Fitter(NamedTuple):
             *(self.tools.device, rng, deadline),
         )
 
+        started = deadline.clock()
+
         def tell(step: int, validation_loss: float) -> None:
+            took = deadline.clock() - started
             self.tools.announce(
-                f"centres moved {step} times, validation loss {validation_loss:.4g}"
+                f"centres moved {step} times, validation loss "
+                f"{validation_loss:.4g}{left(step, MOVES, took)}"
             )
 
-        found, path = descent.run(place, MOVES, tell)
+        with self.tools.stopwatch.of(MOVING):
+            found, path = descent.run(place, MOVES, tell)
         return found if int(np.argmin(path)) else None
+
+
+def _visits(rows: int, centres: int) -> int:
+    """How often rows are visited in all."""
+    epochs = EPOCHS * (centres / USUAL) ** POWER
+    return max(int(min(epochs * rows, VISITS * centres)), FEWEST_VISITS)

@@ -14,6 +14,8 @@ VERY_FEW, MORE_PARTS = 2000, 5
 SHARE, MOST = 0.2, 10_000
 # Weight of the loss beside the mistakes: it is smoother, and breaks their ties.
 SMOOTH = 0.3
+# Mistakes that it takes to see that there are fewer.
+COUNTABLE = 10
 # Rows of a class of which at least one should be recognised.
 SOME = 5
 
@@ -74,6 +76,12 @@ class Targets(NamedTuple):
             return float(np.sqrt(weight @ (scores[:, 0] - y) ** 2 / total))
         wrong = decided(scores) != (y if self.outputs > 1 else y > 0.0)
         return float(weight @ wrong / total)
+
+    def can_gain(self, scores: np.ndarray, rows: np.ndarray) -> bool:
+        """Whether some rows could tell that there are fewer mistakes than these."""
+        return (
+            self.is_regression or self.mistakes(scores, rows) * len(rows) >= COUNTABLE
+        )
 
     def error(self, scores: np.ndarray, rows: np.ndarray) -> float:
         """What is wanted to be little: mistakes, unless another measure is given."""

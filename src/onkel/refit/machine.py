@@ -30,6 +30,7 @@ from onkel.refit.fitter import FINE, NOBODY, RISES, Fitter, Solution
 from onkel.refit.held_out import FEW, Targets, parts
 from onkel.refit.passes import Device
 from onkel.refit.search import CS, Choice, Search, Trial
+from onkel.refit.stopwatch import SEARCH, SOLVING, Stopwatch
 from onkel.refit.tools import Finder, Sample, Tools
 
 # Rows and centres of a trial.
@@ -204,8 +205,10 @@ def fit(
 
     def work(device: Device) -> Solution:
         rng.bit_generator.state = drawn  # should it be done twice
-        tools = Tools(find, device, announce, deadline)
-        return _fit(tools, Sample(X, targets), request, start, rng)
+        tools = Tools(find, device, announce, deadline, Stopwatch())
+        found = _fit(tools, Sample(X, targets), request, start, rng)
+        announce(f"of that {tools.stopwatch}")
+        return found
 
     with blas_in_one_thread:
         return devices.carry_out(
@@ -227,7 +230,8 @@ def _fit(
         if rows < sample.rows:
             sample = sample.drawn(rows, rng)
     hurried = tools._replace(deadline=deadline.share(SEARCH))
-    choice = choose(hurried, sample, request, start, rng)
+    with tools.stopwatch.of(SEARCH):
+        choice = choose(hurried, sample, request, start, rng)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(sample.targets, rng) if sample.rows >= TOO_FEW else []
     if deadline.is_set:
@@ -239,12 +243,15 @@ def _fit(
     )
 
     def with_budget(budget: int, relevance: np.ndarray) -> Solution:
-        machine = fitter.make(budget, relevance)
+        with tools.stopwatch.of(SOLVING):
+            machine = fitter.make(budget, relevance)
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
     if request.budget is not None:
-        return with_budget(request.budget, fitter.weigh(request.budget))
+        with tools.stopwatch.of(SOLVING):
+            relevance = fitter.weigh(request.budget)
+        return with_budget(request.budget, relevance)
     relevance = np.ones(sample.X.shape[1])
     best, budget, before = None, SMALLEST_BUDGET, 0.0
     errors: list[float] = []

@@ -60,7 +60,7 @@ class Trial:
         learnt = targets.without(held)
         if points is None:
             rows = weighed(X[learnt], relevance)
-            points = tools.find(rows, targets.part(learnt), gamma, budget)
+            points = tools.merged(rows, targets.part(learnt), gamma, budget)
         if not len(points):
             first = weighed(X[:1], relevance)
             points = first.toarray() if scipy.sparse.issparse(first) else first

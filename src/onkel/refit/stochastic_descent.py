@@ -20,6 +20,7 @@ times the gradient by b_j: only its product with the features takes a matrix of 
 and for one output not even that.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -33,30 +34,44 @@ from onkel.refit.passes import Device, Factor
 from onkel.refit.solver import Point, Solver
 
 # Rows of a step, and centres that stand for the regulariser.
-ROWS, PAIRS = 512, 64
+ROWS, PAIRS = 256, 64
 # Longest steps, as shares of those that double the objective: of centres, of the
 # logarithms of weights, and of coefficients. How far a random step goes to tell, in
 # widths of the kernel, or in logarithms.
-CENTRES, WEIGHTS, COEF, NEAR = 0.27, 0.04, 0.033, 0.01
+CENTRES, WEIGHTS, COEF, NEAR = 0.27, 0.08, 0.033, 0.01
 # What Adam remembers of gradients and of their squares; steps to the longest.
 MEMORY, SQUARES, WARM_UP = 0.9, 0.999, 50
 # How often the rows held out are asked, and how many of them.
 LOOKS, WATCHED = 8, 5000
 # Steps after which it is known what one takes, where there is a deadline; steps whose
 # rows are drawn ahead.
-TIMED, AHEAD = 10, 500
+TIMED, AHEAD = 20, 500
 TINY = 1e-12
 
 
-class _Adam:
-    """Steps of about one length, whatever the scale of the gradient."""
+class _Coordinates:
+    """All that moves, in one array, and what Adam remembers of each coordinate."""
 
-    def __init__(self, xp: Any, start: Any) -> None:
-        self.xp, self.at = xp, start
-        self.mean, self.square = start * 0.0, start * 0.0
+    def __init__(self, xp: Any, parts: list[Any], lengths: list[float]) -> None:
+        self.xp = xp
+        self.at = xp.hstack([part.ravel() for part in parts])
+        self.mean, self.square = self.at * 0.0, self.at * 0.0
+        ends = np.cumsum([0, *(math.prod(part.shape) for part in parts)])
+        spans = [slice(*span) for span in itertools.pairwise(map(int, ends))]
+        self.length = xp.hstack(
+            [
+                xp.ones_like(self.at[span]) * far
+                for span, far in zip(spans, lengths, strict=True)
+            ]
+        )
+        self.parts = [
+            self.at[span].reshape(part.shape)
+            for span, part in zip(spans, parts, strict=True)
+        ]
 
-    def step(self, gradient: Any, length: Any, unseen: Any) -> None:
-        """Go so far; `unseen` makes up for squares that are not yet remembered."""
+    def step(self, gradients: list[Any], share: Any, unseen: Any) -> None:
+        """Go on by a share of the lengths; `unseen` stands in for squares unseen."""
+        gradient = self.xp.hstack([each.ravel() for each in gradients])
         self.mean *= MEMORY
         self.mean += (1.0 - MEMORY) * gradient
         self.square *= SQUARES
@@ -67,24 +82,23 @@ class _Adam:
         scale *= unseen
         scale += TINY
         self.xp.divide(self.mean, scale, out=scale)
-        scale *= length
+        scale *= self.length
+        scale *= share
         self.at -= scale
 
 
-class _Lengths(NamedTuple):
-    """Longest steps."""
+def shares(first: int, stop: int, steps: int) -> np.ndarray:
+    """Shares of the lengths in some of so many steps, and 1 / what squares have seen.
 
-    coef: float
-    points: float
-    weights: float
-
-    def of(self, first: int, stop: int, steps: int) -> np.ndarray:
-        """Lengths of some of so many steps, and what makes up for squares unseen."""
-        step = np.arange(first + 1, stop + 1)[:, np.newaxis]
-        shares = 0.5 * (1.0 + np.cos(np.pi * np.minimum(step / steps, 1.0)))
-        shares = shares * np.minimum(step / WARM_UP, 1.0) / (1.0 - MEMORY**step)
-        unseen = 1.0 / np.sqrt(1.0 - SQUARES**step)
-        return np.hstack([shares * np.array(self), unseen])
+    Examples
+    --------
+    >>> shares(999, 1000, 2000).round(3)
+    array([[0.5  , 1.258]])
+    """
+    step = np.arange(first + 1, stop + 1)[:, np.newaxis]
+    share = 0.5 * (1.0 + np.cos(np.pi * np.minimum(step / steps, 1.0)))
+    share = share * np.minimum(step / WARM_UP, 1.0) / (1.0 - MEMORY**step)
+    return np.hstack([share, 1.0 / np.sqrt(1.0 - SQUARES**step)])
 
 
 class _Sums(NamedTuple):
@@ -155,12 +169,12 @@ class StochasticDescent:
         """Visit so many rows; the solver has found where to begin, of some rows.
 
         Returns the best place that the rows held out have seen, and the path of their
-        loss; `tell` gets each, with the visits done and all visits to be done.
+        loss; `tell` gets each, with the visits done and all visits to be done. It ends
+        early where these rows could not tell a gain any more.
         """
         self._move_origin(np.median(place.points, axis=0))
         best, path = place, [self._badness(place)]
-        self._begin(place, solver.preconditioner(begun.curvatures))
-        lengths = self._lengths(place, solver, begun)
+        self._begin(place, solver, begun)
         steps = max(visits // ROWS, 1)
         tell(0, steps * ROWS, path[0])
         step = self.batches.repeated(self._step)
@@ -168,8 +182,9 @@ class StochasticDescent:
         for rows in self._draws():
             last = min(done + len(rows), steps)
             some = self._some_pairs(last - done)
-            each = self._put(rows[: last - done], some, lengths.of(done, last, steps))
-            for inputs in zip(*each, strict=True):
+            rows, some = map(self.batches.order, (rows[: last - done], some))
+            scales = self.batches.put(shares(done, last, steps))
+            for inputs in zip(rows, some, scales, strict=True):
                 step(*inputs)
                 done += 1
                 if done * LOOKS // steps > (done - 1) * LOOKS // steps:
@@ -180,6 +195,8 @@ class StochasticDescent:
                     best = there if found < min(path) else best
                     path.append(found)
                     tell(done * ROWS, steps * ROWS, found)
+                    if not self.can_gain:
+                        return best, path
             if done == TIMED and self.deadline.is_set:
                 steps = self._affordable(
                     steps, (self.deadline.clock() - started) / done
@@ -194,22 +211,23 @@ class StochasticDescent:
         """Take distances from there: far away single precision would not see them."""
         self.origin, self._origin = origin, self.batches.put(origin)
 
-    def _begin(self, place: Place, factor: Factor) -> None:
-        put = self.batches.put
+    def _begin(self, place: Place, solver: Solver, begun: Point) -> None:
+        factor, put = solver.preconditioner(begun.curvatures), self.batches.put
         self.T = factor.basis()
-        self.coef = _Adam(self.xp, put(factor.whitened(place.coef).T))
-        self.points = _Adam(self.xp, put(place.points - self.origin))
-        self.weights = _Adam(self.xp, put(np.log(place.relevance)))
+        parts = (
+            factor.whitened(place.coef).T,
+            *(place.points - self.origin, np.log(place.relevance)),
+        )
+        lengths = self._lengths(place, solver, begun)
+        self.moving = _Coordinates(self.xp, [*map(put, parts)], lengths)
 
     def _here(self) -> Place:
+        a, points, weights = self.moving.parts
         get = self.batches.get
-        return Place(
-            get(self.points.at) + self.origin,
-            np.exp(get(self.weights.at)),
-            get(self.T @ self.coef.at).T,
-        )
+        b, relevance = get(self.T @ a).T, np.exp(get(weights))
+        return Place(get(points) + self.origin, relevance, b)
 
-    def _lengths(self, place: Place, solver: Solver, begun: Point) -> _Lengths:
+    def _lengths(self, place: Place, solver: Solver, begun: Point) -> list[float]:
         """Shares of the steps in random directions that double the objective."""
 
         def length(there: Place, far: float) -> float:
@@ -225,11 +243,11 @@ class StochasticDescent:
         far = NEAR / math.sqrt(2.0 * self.gamma)
         points = place.points + far * signs(place.points.shape)
         weights = place.relevance * np.exp(NEAR * signs(place.relevance.shape))
-        return _Lengths(
+        return [
             COEF * math.sqrt(2.0 * begun.objective / begun.coef.size),
             CENTRES * length(place._replace(points=points), far),
             WEIGHTS * length(place._replace(relevance=weights), NEAR),
-        )
+        ]
 
     def _affordable(self, steps: int, takes: float) -> int:
         """Steps for which there is time, if one takes so long."""
@@ -259,25 +277,16 @@ class StochasticDescent:
         first = self.rng.integers(centres, size=(steps, 1))
         return (first + np.arange(min(PAIRS, centres))) % centres
 
-    def _put(
-        self, rows: np.ndarray, some: np.ndarray, lengths: np.ndarray
-    ) -> tuple[Any, Any, Any]:
-        batches = self.batches
-        return batches.order(rows), batches.order(some), batches.put(lengths)
-
     # ---- a step
 
-    def _step(self, rows: Any, some: Any, lengths: Any) -> None:
+    def _step(self, rows: Any, some: Any, scales: Any) -> None:
         """Move everything; no numbers but those given differ between two steps."""
-        found = self._gradient(
-            self.points.at, self.weights.at, self.T @ self.coef.at, rows, some
-        )
-        unseen = lengths[3]
-        self.coef.step(self.T.T @ found.coef, lengths[0], unseen)
-        self.points.step(found.points, lengths[1], unseen)
-        self.weights.step(found.weights, lengths[2], unseen)
-        farthest, at = math.log(FARTHEST), self.weights.at
-        self.xp.clip(at, -farthest, farthest, out=at)
+        a, points, weights = self.moving.parts
+        found = self._gradient(points, weights, self.T @ a, rows, some)
+        whitened = self.T.T @ found.coef
+        self.moving.step([whitened, found.points, found.weights], *scales)
+        farthest = math.log(FARTHEST)
+        self.xp.clip(weights, -farthest, farthest, out=weights)
 
     def _gradient(
         self, points: Any, log_weights: Any, b: Any, rows: Any, some: Any
@@ -362,4 +371,5 @@ class StochasticDescent:
         found = self.scores(place, self.watched)
         if not np.isfinite(found).all():
             return math.inf
+        self.can_gain = self.targets.can_gain(found, self.watched)
         return self.targets.validation_loss(found, self.watched)

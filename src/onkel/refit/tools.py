@@ -8,6 +8,7 @@ import numpy as np
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.passes import Device
+from onkel.refit.stopwatch import MERGING, Stopwatch
 
 # Finds centres: rows, targets, gamma, budget -> points.
 Finder = Callable[[Any, Targets, float, int], np.ndarray]
@@ -20,6 +21,12 @@ class Tools(NamedTuple):
     device: Device
     announce: Callable[[str], None]  # is told of every step
     deadline: Deadline  # when to be content with what was found
+    stopwatch: Stopwatch
+
+    def merged(self, X: Any, targets: Targets, gamma: float, budget: int) -> np.ndarray:
+        """Find centres."""
+        with self.stopwatch.of(MERGING):
+            return self.find(X, targets, gamma, budget)
 
 
 class Sample(NamedTuple):

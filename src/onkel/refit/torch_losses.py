@@ -43,7 +43,10 @@ def differentiate(
         is_own = torch.arange(outputs, device=y.device) == y[:, None]
         if loss.kind == Kind.LOG_LOSS:
             shares = torch.softmax(scores, dim=1)
-            lost = torch.logsumexp(scores, dim=1) - scores.gather(1, y[:, None].long())[:, 0]
+            lost = (
+                torch.logsumexp(scores, dim=1)
+                - scores.gather(1, y[:, None].long())[:, 0]
+            )
             bends = shares * (1.0 - shares)
             return Derivatives(
                 C @ lost, C[:, None] * (shares - 1.0 * is_own), C * bends.mean(dim=1)

@@ -26,6 +26,7 @@ from onkel.model import averages, center_cache, inverse, state
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
+from onkel.refit.soft_scaler import SoftScaler
 
 _FOLDERS = [
     importlib.import_module(f"{package.__name__}.{found.name}")
@@ -90,7 +91,8 @@ RECORDS = {
 SEEN = ("n_samples_seen_", "n_features_in_")
 # And what there is of each feature in one.
 OF_FEATURES: dict[type, tuple[str, ...]] = {
-    StandardScaler: ("mean_", "var_", "scale_"),
+    SoftScaler: ("mean_", "scale_"),
+    StandardScaler: ("mean_", "var_", "scale_"),  # of files before there was another
     MaxAbsScaler: ("max_abs_", "scale_"),
 }
 SCALERS = {cls.__name__: (cls, (*own, *SEEN)) for cls, own in OF_FEATURES.items()}
