@@ -10,8 +10,7 @@ from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.search import Choice, Trial
 from onkel.refit.stochastic_descent import StochasticDescent
-from onkel.refit.stopwatch import MOVES as MOVING
-from onkel.refit.stopwatch import left
+from onkel.refit.stopwatch import Work, left
 from onkel.refit.tools import Sample, Tools
 
 # Step from one C to the next, once the centres are final, and how many.
@@ -232,7 +231,7 @@ class Fitter(NamedTuple):
                 )
 
             visits = _visits(len(learnt), len(place.points))
-            with tools.stopwatch.of(MOVING):
+            with tools.stopwatch.of(Work.MOVES):
                 place, _ = descent.run(place, trial.solver, begun, visits, tell)
             scores = descent.scores(place, held)
         del trial, descent  # or there would be kernel values of both places
@@ -309,7 +308,7 @@ class Fitter(NamedTuple):
                 f"{validation_loss:.4g}{left(step, MOVES, took)}"
             )
 
-        with self.tools.stopwatch.of(MOVING):
+        with self.tools.stopwatch.of(Work.MOVES):
             found, path = descent.run(place, MOVES, tell)
         return found if int(np.argmin(path)) else None
 

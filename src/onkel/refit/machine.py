@@ -30,7 +30,7 @@ from onkel.refit.fitter import FINE, NOBODY, RISES, Fitter, Solution
 from onkel.refit.held_out import FEW, Targets, parts
 from onkel.refit.passes import Device
 from onkel.refit.search import CS, Choice, Search, Trial
-from onkel.refit.stopwatch import SEARCH, SOLVING, Stopwatch
+from onkel.refit.stopwatch import Stopwatch, Work
 from onkel.refit.tools import Finder, Sample, Tools
 
 # Rows and centres of a trial.
@@ -230,7 +230,7 @@ def _fit(
         if rows < sample.rows:
             sample = sample.drawn(rows, rng)
     hurried = tools._replace(deadline=deadline.share(SEARCH))
-    with tools.stopwatch.of(SEARCH):
+    with tools.stopwatch.of(Work.SEARCH):
         choice = choose(hurried, sample, request, start, rng)
     announce(f"gamma {choice.gamma:.3g}, C {choice.C:.3g} from a sample")
     held_out = parts(sample.targets, rng) if sample.rows >= TOO_FEW else []
@@ -243,13 +243,13 @@ def _fit(
     )
 
     def with_budget(budget: int, relevance: np.ndarray) -> Solution:
-        with tools.stopwatch.of(SOLVING):
+        with tools.stopwatch.of(Work.SOLVING):
             machine = fitter.make(budget, relevance)
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
     if request.budget is not None:
-        with tools.stopwatch.of(SOLVING):
+        with tools.stopwatch.of(Work.SOLVING):
             relevance = fitter.weigh(request.budget)
         return with_budget(request.budget, relevance)
     relevance = np.ones(sample.X.shape[1])

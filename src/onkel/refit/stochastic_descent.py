@@ -30,7 +30,7 @@ import numpy as np
 from onkel.refit.center_descent import FARTHEST, Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
-from onkel.refit.passes import Device, Factor
+from onkel.refit.passes import Device
 from onkel.refit.solver import Point, Solver
 
 # Rows of a step, and centres that stand for the regulariser.
@@ -58,11 +58,9 @@ class _Coordinates:
         self.mean, self.square = self.at * 0.0, self.at * 0.0
         ends = np.cumsum([0, *(math.prod(part.shape) for part in parts)])
         spans = [slice(*span) for span in itertools.pairwise(map(int, ends))]
+        far = zip(spans, lengths, strict=True)
         self.length = xp.hstack(
-            [
-                xp.ones_like(self.at[span]) * far
-                for span, far in zip(spans, lengths, strict=True)
-            ]
+            [xp.ones_like(self.at[span]) * length for span, length in far]
         )
         self.parts = [
             self.at[span].reshape(part.shape)

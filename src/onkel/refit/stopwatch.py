@@ -3,8 +3,16 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 
-SEARCH, MERGING, SOLVING, MOVES = "search", "merging", "solving", "moves"
+
+class Work(StrEnum):
+    """Kinds of work in a re-fit."""
+
+    SEARCH = "search"
+    MERGING = "merging"
+    SOLVING = "solving"
+    MOVES = "moves"
 
 
 class Stopwatch:
@@ -14,8 +22,8 @@ class Stopwatch:
     --------
     >>> hours = iter(range(10))
     >>> stopwatch = Stopwatch(lambda: next(hours))
-    >>> with stopwatch.of("moves"):
-    ...     with stopwatch.of("solving"):
+    >>> with stopwatch.of(Work.MOVES):
+    ...     with stopwatch.of(Work.SOLVING):
     ...         pass
     >>> print(stopwatch)
     moves 2.0 s, solving 1.0 s
@@ -23,12 +31,12 @@ class Stopwatch:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
-        self.seconds: dict[str, float] = {}
-        self._running: list[str] = []
+        self.seconds: dict[Work, float] = {}
+        self._running: list[Work] = []
         self._since = 0.0
 
     @contextlib.contextmanager
-    def of(self, kind: str) -> Iterator[None]:
+    def of(self, kind: Work) -> Iterator[None]:
         """Count what is done within as of that kind."""
         self._count()
         self.seconds.setdefault(kind, 0.0)

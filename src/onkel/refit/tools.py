@@ -8,7 +8,7 @@ import numpy as np
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.passes import Device
-from onkel.refit.stopwatch import MERGING, Stopwatch
+from onkel.refit.stopwatch import Stopwatch, Work
 
 # Finds centres: rows, targets, gamma, budget -> points.
 Finder = Callable[[Any, Targets, float, int], np.ndarray]
@@ -25,7 +25,7 @@ class Tools(NamedTuple):
 
     def merged(self, X: Any, targets: Targets, gamma: float, budget: int) -> np.ndarray:
         """Find centres."""
-        with self.stopwatch.of(MERGING):
+        with self.stopwatch.of(Work.MERGING):
             return self.find(X, targets, gamma, budget)
 
 
