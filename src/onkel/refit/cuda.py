@@ -433,8 +433,19 @@ class CudaBatches:
         return _Replayed(step) if self.device.is_gpu and is_there else step
 
     def each(self, parts: list[Any], task: Any) -> list[Any]:
-        """Results of a task for each of the parts."""
-        return [task(part) for part in parts]
+        """Results of a task for each of the parts; side by side, where replayed."""
+        if not (self.device.is_gpu and torch.cuda.is_current_stream_capturing()):
+            return [task(part) for part in parts]
+        here, found = torch.cuda.current_stream(), []
+        streams = [here, *(torch.cuda.Stream() for _ in parts[1:])]
+        for stream in streams[1:]:
+            stream.wait_stream(here)
+        for part, stream in zip(parts, streams, strict=True):
+            with torch.cuda.stream(stream):
+                found.append(task(part))
+        for stream in streams[1:]:
+            here.wait_stream(stream)
+        return found
 
 
 class _Replayed:

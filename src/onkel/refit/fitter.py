@@ -9,7 +9,7 @@ from onkel.refit.center_descent import CenterDescent, Place
 from onkel.refit.deadline import Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.search import Choice, Trial
-from onkel.refit.stochastic_descent import StochasticDescent
+from onkel.refit.stochastic_descent import StochasticDescent, rows_of_a_step
 from onkel.refit.stopwatch import Work, left
 from onkel.refit.tools import Sample, Tools
 
@@ -316,4 +316,5 @@ class Fitter(NamedTuple):
 def _visits(rows: int, centres: int) -> int:
     """How often rows are visited in all."""
     epochs = EPOCHS * (centres / USUAL) ** POWER
-    return max(int(min(epochs * rows, VISITS * centres)), FEWEST_VISITS)
+    visits = max(int(min(epochs * rows, VISITS * centres)), FEWEST_VISITS)
+    return visits * rows_of_a_step(centres) // rows_of_a_step(1)

@@ -33,8 +33,8 @@ from onkel.refit.held_out import Targets
 from onkel.refit.passes import Device
 from onkel.refit.solver import Point, Solver
 
-# Rows of a step, and centres that stand for the regulariser.
-ROWS, PAIRS = 256, 64
+# Rows of a step, once more for so many centres; those that stand for the regulariser.
+ROWS, CENTRES_FOR_ROWS, PAIRS = 256, 2000, 64
 # Longest steps, as shares of those that double the objective: of centres, of the
 # logarithms of weights, and of coefficients. How far a random step goes to tell, in
 # widths of the kernel, or in logarithms.
@@ -67,36 +67,43 @@ class _Coordinates:
             for span, part in zip(spans, parts, strict=True)
         ]
 
-    def step(self, gradients: list[Any], share: Any, unseen: Any) -> None:
-        """Go on by a share of the lengths; `unseen` stands in for squares unseen."""
+    def step(self, gradients: list[Any], share: Any) -> None:
+        """Go on by a share of the lengths."""
         gradient = self.xp.hstack([each.ravel() for each in gradients])
         self.mean *= MEMORY
-        self.mean += (1.0 - MEMORY) * gradient
+        self.mean += gradient
         self.square *= SQUARES
         gradient *= gradient
-        gradient *= 1.0 - SQUARES
         self.square += gradient
-        scale = self.xp.sqrt(self.square)
-        scale *= unseen
-        scale += TINY
-        self.xp.divide(self.mean, scale, out=scale)
-        scale *= self.length
-        scale *= share
-        self.at -= scale
+        step = self.xp.sqrt(self.square)
+        step += TINY
+        self.xp.divide(self.mean, step, out=step)
+        step *= self.length
+        step *= share
+        self.at -= step
 
 
 def shares(first: int, stop: int, steps: int) -> np.ndarray:
-    """Shares of the lengths in some of so many steps, and 1 / what squares have seen.
+    """Shares of the lengths in some of so many steps.
+
+    With what makes means of sums, of gradients and of squares that were remembered.
+    """
+    step = np.arange(first + 1, stop + 1)
+    share = 0.5 * (1.0 + np.cos(np.pi * np.minimum(step / steps, 1.0)))
+    gradients = (1.0 - MEMORY**step) / (1.0 - MEMORY)
+    squares = (1.0 - SQUARES**step) / (1.0 - SQUARES)
+    return share * np.minimum(step / WARM_UP, 1.0) * np.sqrt(squares) / gradients
+
+
+def rows_of_a_step(centres: int) -> int:
+    """How many rows are drawn for a step: where steps take longer, they may say more.
 
     Examples
     --------
-    >>> shares(999, 1000, 2000).round(3)
-    array([[0.5  , 1.258]])
+    >>> rows_of_a_step(500), rows_of_a_step(4000)
+    (256, 512)
     """
-    step = np.arange(first + 1, stop + 1)[:, np.newaxis]
-    share = 0.5 * (1.0 + np.cos(np.pi * np.minimum(step / steps, 1.0)))
-    share = share * np.minimum(step / WARM_UP, 1.0) / (1.0 - MEMORY**step)
-    return np.hstack([share, 1.0 / np.sqrt(1.0 - SQUARES**step)])
+    return ROWS * max(round(centres / CENTRES_FOR_ROWS), 1)
 
 
 class _Sums(NamedTuple):
@@ -173,16 +180,17 @@ class StochasticDescent:
         self._move_origin(np.median(place.points, axis=0))
         best, path = place, [self._badness(place)]
         self._begin(place, solver, begun)
-        steps = max(visits // ROWS, 1)
-        tell(0, steps * ROWS, path[0])
+        at_once = rows_of_a_step(len(place.points))
+        steps = max(visits // at_once, 1)
+        tell(0, steps * at_once, path[0])
         step = self.batches.repeated(self._step)
         started, done = self.deadline.clock(), 0
-        for rows in self._draws():
+        for rows in self._draws(at_once):
             last = min(done + len(rows), steps)
             some = self._some_pairs(last - done)
             rows, some = map(self.batches.order, (rows[: last - done], some))
-            scales = self.batches.put(shares(done, last, steps))
-            for inputs in zip(rows, some, scales, strict=True):
+            far = self.batches.put(shares(done, last, steps))
+            for inputs in zip(rows, some, far, strict=True):
                 step(*inputs)
                 done += 1
                 if done * LOOKS // steps > (done - 1) * LOOKS // steps:
@@ -192,13 +200,12 @@ class StochasticDescent:
                         return best, path
                     best = there if found < min(path) else best
                     path.append(found)
-                    tell(done * ROWS, steps * ROWS, found)
+                    tell(done * at_once, steps * at_once, found)
                     if not self.can_gain:
                         return best, path
             if done == TIMED and self.deadline.is_set:
-                steps = self._affordable(
-                    steps, (self.deadline.clock() - started) / done
-                )
+                takes = (self.deadline.clock() - started) / done
+                steps = self._affordable(steps, takes, at_once)
             if done >= steps:
                 break
         return best, path
@@ -247,23 +254,24 @@ class StochasticDescent:
             WEIGHTS * length(place._replace(relevance=weights), NEAR),
         ]
 
-    def _affordable(self, steps: int, takes: float) -> int:
+    def _affordable(self, steps: int, takes: float, at_once: int) -> int:
         """Steps for which there is time, if one takes so long."""
         there = TIMED + max(int(self.deadline.left / max(takes, TINY)), 0)
         if there >= steps:
             return steps
-        self.deadline.leave_out(f"all but {there * ROWS:,} of {steps * ROWS:,} visits")
+        visits, all_visits = there * at_once, steps * at_once
+        self.deadline.leave_out(f"all but {visits:,} of {all_visits:,} visits")
         return there
 
-    def _draws(self) -> Iterator[np.ndarray]:
-        """Rows of some steps, of shape (steps, ROWS).
+    def _draws(self, at_once: int) -> Iterator[np.ndarray]:
+        """Rows of some steps, of shape (steps, at_once).
 
         All rows in a new order, again and again. At first few steps, to take the time.
         """
         rest, most = np.zeros(0, np.int64), TIMED
         while True:
             rest = np.concatenate([rest, self.rng.permutation(self.learnt)])
-            steps = rest[: len(rest) - len(rest) % ROWS].reshape(-1, ROWS)
+            steps = rest[: len(rest) - len(rest) % at_once].reshape(-1, at_once)
             rest = rest[steps.size :]
             while len(steps):
                 yield steps[:most]
@@ -277,12 +285,12 @@ class StochasticDescent:
 
     # ---- a step
 
-    def _step(self, rows: Any, some: Any, scales: Any) -> None:
+    def _step(self, rows: Any, some: Any, share: Any) -> None:
         """Move everything; no numbers but those given differ between two steps."""
         a, points, weights = self.moving.parts
         found = self._gradient(points, weights, self.T @ a, rows, some)
         whitened = self.T.T @ found.coef
-        self.moving.step([whitened, found.points, found.weights], *scales)
+        self.moving.step([whitened, found.points, found.weights], share)
         farthest = math.log(FARTHEST)
         self.xp.clip(weights, -farthest, farthest, out=weights)
 
