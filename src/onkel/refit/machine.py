@@ -4,8 +4,10 @@
    rows bear a narrower kernel: gamma grows with the power `NARROWER` of their number.
 2. Centres for all rows but those held out, and coefficients for C and, as long as that
    is better on the rows held out, larger ones.
-3. Of many rows: centres move, and features get weights (see `moves`), on a sample.
-   Where centres are too many for that, features are weighed with fewer of them first.
+3. Of many rows: centres move, and features get weights, with all coefficients found
+   anew before each step (see `center_descent`), or where rows are plenty for each
+   centre, together with these (see `stochastic_descent`, which takes the place of 2).
+   Where centres are too many to be moved, features are weighed with fewer first.
 4. The score and the calibration, from the rows held out.
 5. The coefficients once more, now for all rows.
 

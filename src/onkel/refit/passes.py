@@ -20,7 +20,7 @@ NUGGET = 1e-5
 # Share of the mean diagonal of a factor, what single precision loses of a sum.
 LIFT = 1e-6
 # Share of the largest curvature that is rounding.
-ROUNDING, TINY = 1e-12, 1e-300
+ROUNDING = 1e-12
 
 
 class Visit(NamedTuple):
@@ -162,10 +162,10 @@ def changed(
     (4.0, array([1]), array([4.]))
     """
     rows = np.flatnonzero(curvatures)
-    if last is None or not len(rows):
+    if last is None or not len(rows) or not last.curvatures.any():
         return 0.0, rows, curvatures[rows]
     # That of another C, as far as weights and activity are the same.
-    share = float(curvatures.max() / max(last.curvatures.max(), TINY))
+    share = float(curvatures.max() / last.curvatures.max())
     changes = curvatures - share * last.curvatures
     others = np.flatnonzero(np.abs(changes) > ROUNDING * curvatures.max())
     if len(others) >= len(rows):
