@@ -74,8 +74,6 @@ def onkel(data: Case, seed: int, method: Method) -> Fitted:
         onkel, "KernelRegressor" if data.is_regression else "KernelClassifier"
     )
     given: dict[str, Any] = {"budget": method.size, "random_state": seed}
-    if method.limit is not None:
-        given["time_limit"] = method.limit
     # Versions before this parameter know the CPU only.
     if method.device != "cpu" or "device" in kind().get_params():
         given["device"] = method.device

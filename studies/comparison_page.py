@@ -270,7 +270,7 @@ The same errors on CPU and GPU, within chance. {agree}
 """
 
 OF_TIME = """\
-Numbers are centres, or trees; stars are `budget="auto"` and fits with a time limit.
+Numbers are centres, or trees; stars are `budget="auto"`.
 Hollow: seconds extrapolated. Seconds are those of the machines named below.
 """
 

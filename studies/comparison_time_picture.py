@@ -26,8 +26,7 @@ Point = tuple[Method, Result]
 
 
 def _words(method: Method) -> str:
-    size = f"{method.size:,}" if isinstance(method.size, int) else method.size
-    return size if method.limit is None else f"{size}, {method.limit / 60:.0f} min"
+    return f"{method.size:,}" if isinstance(method.size, int) else method.size
 
 
 def _draw(axes: Axes, points: list[Point], look: tuple[str, str]) -> None:
@@ -35,13 +34,13 @@ def _draw(axes: Axes, points: list[Point], look: tuple[str, str]) -> None:
     line = {
         method.size: (result.seconds, result.error)
         for method, result in points
-        if method.size != "auto" and method.limit is None
+        if method.size != "auto"
     }
     ends = [line[size] for size in sorted(line, key=int)]
     if ends:
         axes.plot(*zip(*ends, strict=True), color=colour, linewidth=1.3)
     for method, result in points:
-        is_star = method.size == "auto" or method.limit is not None
+        is_star = method.size == "auto"
         axes.plot(
             result.seconds,
             result.error,

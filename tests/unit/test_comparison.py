@@ -83,11 +83,10 @@ class ReadyMade(SVC):
         budget: int = 500,
         random_state: int = 0,
         device: str = "auto",
-        time_limit: float | None = None,
     ) -> None:
         super().__init__()
         self.budget, self.random_state = budget, random_state
-        self.device, self.time_limit = device, time_limit
+        self.device = device
 
     def fit(self, X: Any, y: np.ndarray) -> "ReadyMade":
         self.C_, self.gamma_, self.held_out_score_ = 1.0, np.float32(0.5), 0.9
@@ -173,10 +172,10 @@ def test_a_gpu_is_asked_for_where_the_method_says_so(
 ) -> None:
     monkeypatch.setattr(onkel, "KernelClassifier", ReadyMade, raising=False)
     monkeypatch.setattr(comparison_cells, "_gpu", lambda: "one")
-    method = "onkel-cuda-16000-5min"
+    method = "onkel-cuda-8000"
     record = comparison_cells.measure("german.numer_scale", method, 0, {})
     asked = ReadyMade.last
-    assert (asked.budget, asked.device, asked.time_limit) == (16_000, "cuda", 300.0)
+    assert (asked.budget, asked.device) == (8000, "cuda")
     assert record["gpu"] == "one"
 
 
@@ -430,12 +429,13 @@ def test_covtype_has_limits_of_error_and_of_seconds_and_five_minutes() -> None:
         record("covtype-7", "onkel", 0, 0.14, seconds=91.0),
         # The processor does not see what a GPU does.
         record("covtype-7", "onkel-cuda-4000", 0, 0.05, seconds=99.0, wall=20.0),
-        record("covtype-7", "onkel-auto-cuda-5min", 0, 0.04, wall=301.0),
+        record("covtype-7", "onkel-cuda-8000", 0, 0.04, wall=299.0),
+        record("covtype-7", "onkel-auto-cuda", 0, 0.03, wall=301.0),
     )
     first, second, third = of_covtype(results(cells)["covtype-7"])
     assert "**Missed**: 14.00 % in 91.0 s" in first
     assert "Held: 5.00 % in 20.0 s" in second
-    assert "4.00 % with 9 centres in 301 s" in third
+    assert "4.00 % with 9 centres in 299 s" in third
 
 
 def test_devices_agree_within_the_noise_of_seeds_or_of_the_test_rows() -> None:

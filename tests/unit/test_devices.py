@@ -1,6 +1,7 @@
 """A GPU does the work where it is wanted, and else the processor does all of it."""
 
 import gc
+import contextlib
 import importlib.machinery
 import pickle
 import sys
@@ -350,10 +351,13 @@ def test_cuda_without_a_gpu_is_refused_and_changes_nothing(
     said = {"no_torch": r"pip install .*onkel\[gpu\]", "no_gpu": "nvidia-smi"}[lacking]
     with pytest.raises(ValueError, match=said):
         model.fit(X, y)
-    if system.startswith("Kernel"):
-        with pytest.raises(ValueError, match=said):
-            model.predict(X)
-    assert pickle.dumps(model.set_params(device="cpu")) == before
+    # What a GPU has fitted predicts anywhere; a driver without a GPU is worth a word.
+    is_told = lacking == "no_gpu" and system.startswith("Kernel")
+    with pytest.warns(match="nvidia-smi") if is_told else contextlib.nullcontext():
+        answers = model.predict(X)
+    model.set_params(device="cpu")
+    np.testing.assert_array_equal(model.predict(X), answers)
+    assert pickle.dumps(model) == before
 
 
 @each

@@ -426,10 +426,11 @@ class OnDevice:
     device: str = parameter(
         one_of(devices.NAMES),
         default="auto",
-        text="Where kernel values are computed, in fit for all rows and in predict: "
+        text="Where kernel values of all rows are computed: "
         '"cuda", a GPU (needs onkel[gpu]), "cpu", or "auto", a GPU for much work if '
-        "there is one. The model is the same but for rounding, and is saved, loaded "
-        "and used anywhere.",
+        "there is one. It does the passes of fit, or of refit=True, and what "
+        "KernelClassifier and KernelRegressor predict. Models are ordinary models, "
+        "which predict without a GPU, too.",
     )
 
 

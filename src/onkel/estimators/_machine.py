@@ -159,12 +159,15 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
     # ---- prediction
 
     def _machine_scores(self, expansion: FittedExpansion, rows: Any) -> np.ndarray:
-        """Scores of rows, scaled; on a GPU where that is wanted."""
-        is_much = rows.shape[0] * expansion.size >= MUCH
-        if self.device == devices.CPU or (self.device == devices.AUTO and not is_much):
+        """Scores of rows, scaled; on a GPU where that is wanted, and there is one.
+
+        A model that a GPU has fitted predicts anywhere.
+        """
+        is_much = rows.shape[0] * expansion.size >= MUCH or self.device == devices.CUDA
+        if self.device == devices.CPU or not is_much:
             return expansion.score(rows, self._n_jobs())
         return devices.carry_out(
-            *(self.device, is_much, self._n_jobs()),
+            *(devices.AUTO, is_much, self._n_jobs()),
             lambda device: device.score(expansion, rows),
             self._warn_of_device,
         )

@@ -54,6 +54,9 @@ class Cuda(Device):
         self.where = torch.device(name)
         self.is_gpu = self.where.type == "cuda"
         self._uploads: list[tuple[Any, _Rows]] = []
+        # Whoever takes less in his own program does not mean ours.
+        self._precision = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
 
     def passes(
         self,
@@ -117,7 +120,10 @@ class Cuda(Device):
     def close(self) -> None:
         """Leave nothing on the device."""
         self._uploads = []
+        torch.set_float32_matmul_precision(self._precision)
         if self.is_gpu:
+            # Of cuBLAS, which would keep them for the process.
+            torch._C._cuda_clearCublasWorkspaces()
             torch.cuda.empty_cache()
 
 

@@ -87,7 +87,9 @@ def gpu() -> Any:
             f"Install it anew, {INSTEAD}."
         ) from error
     if not torch.cuda.is_available():
-        raise NoGpuError(
+        # A PyTorch without CUDA is none, to whoever has not asked for a GPU.
+        kind = NoTorchError if torch.version.cuda is None else NoGpuError
+        raise kind(
             f'device="cuda": PyTorch {torch.__version__} finds no GPU that it can use. '
             "See what nvidia-smi says of the driver, and whether this PyTorch was "
             f"built for CUDA (torch.version.cuda is {torch.version.cuda}), {INSTEAD}."

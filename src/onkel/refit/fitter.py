@@ -36,7 +36,7 @@ PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 30, 200, 2**23
 # for a centre, and for a row so many where centres are `USUAL`, more by a power of
 # their number where they are more; the fewest in all. Share of the time.
 BEGINNING, BEGINNING_IN_ALL = 8, 10_000
-VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 4000, 8, 500, 0.7, 100_000
+VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 3600, 8, 500, 0.7, 100_000
 FOLLOWED = 0.6
 NOBODY = np.zeros(0, np.int64)
 # Share of the time left in which the first coefficients are to be found, and that in

@@ -204,7 +204,9 @@ def fit(
     drawn = rng.bit_generator.state
 
     def work(device: Device) -> Solution:
-        rng.bit_generator.state = drawn  # should it be done twice
+        # Should it be done twice.
+        rng.bit_generator.state = drawn
+        deadline.left_out.clear()
         tools = Tools(find, device, announce, deadline, Stopwatch())
         found = _fit(tools, Sample(X, targets), request, start, rng)
         announce(f"of that {tools.stopwatch}")
