@@ -1,7 +1,7 @@
 """A GPU does the work where it is wanted, and else the processor does all of it."""
 
-import gc
 import contextlib
+import gc
 import importlib.machinery
 import pickle
 import sys
