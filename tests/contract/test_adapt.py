@@ -7,6 +7,7 @@ here has that many. Two features say everything, the others nothing.
 import copy
 import functools
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -296,15 +297,30 @@ def test_a_file_of_strange_weights_is_refused(
 
 
 def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    X, y = data("binary")
-    make("binary", verbose=1).fit(X[:ROWS], y[:ROWS])
+    X, y = data("binary", 8000)
+    # With so many centres rows are not plenty, so that all of them say where to go.
+    make("binary", budget=250, verbose=1).fit(X, y)
     told = capsys.readouterr().out
     assert "centres moved 0 times, validation loss" in told
     assert "centres moved 1 times, validation loss" in told
-    make("binary", verbose=1, adapt=False).fit(X[:ROWS], y[:ROWS])
+    assert "visited" not in told
+    make("binary", verbose=1).fit(X, y)
+    told = capsys.readouterr().out
+    visits = re.findall(
+        r"([0-9,]+) of ([0-9,]+) rows visited, validation loss 0\.\d+(.*)", told
+    )
+    done, of, rest = ([each[k] for each in visits] for k in range(3))
+    assert done[0] == "0"
+    assert done[-1] == of[0] == of[-1]
+    assert len(done) == len(set(done)) > 2
+    assert all(("s left" in left) == (k > 0) for k, left in enumerate(rest))
+    assert "moved" not in told
+    make("binary", verbose=1, adapt=False).fit(X, y)
     told = capsys.readouterr().out
     assert "held out" in told
     assert "moved" not in told
+    assert "visited" not in told
+    assert re.search(r"of that search .* s, solving .* s, merging .* s", told)
 
 
 # ---- streams -------------------------------------------------------------------------

@@ -9,7 +9,8 @@ already; coefficients b_oj; weights C_i.
     visit    f, D, sum_i C_i l_i, and s' K; where a loss is straight but not flat, D is
              that of the parabola above it: C times its largest second derivative
     smooth   b G
-    factor   L L' = K' D K + G + lift I, the lift 1e-6 of the mean diagonal
+    factor   L L' = K' D K + G + lift I, the lift 1e-6 of the mean diagonal; D is that
+             of all rows, and a factor of another D may be given
     squares  sum_ij C_i K_ij^2
     pulls    W_ij = s_i b_j K_ij: sums over i of W_ij, W_ij x_i and W_ij x_i^2
     pairs    V_ij = b_i b_j G_ij, without i = j: sums over i of V_ij, and V_ij z_i
@@ -19,6 +20,9 @@ be off by some last places of the terms that it is made of, and sums of them by 
 of what they add up.
 """
 
+import importlib.util
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +32,7 @@ import scipy.sparse
 from onkel.engine.fitted_expansion import expansion_of
 from onkel.problem import kernels, losses
 from onkel.refit import processor, values
-from onkel.refit.passes import Factor, Passes
+from onkel.refit.passes import Factor, Passes, changed
 from tests.devices import EVERY, OF_TENSORS, device
 from tests.exact import refit
 from tests.exact.kernels import gram
@@ -193,17 +197,35 @@ def lower(factor: Factor) -> np.ndarray:
     return factor.whitened(np.eye(CENTRES))
 
 
+def curved(given: Given, rows: np.ndarray, seed: int = 1) -> np.ndarray:
+    """Curvatures of all rows; only those named have any."""
+    curvatures = np.zeros(len(given.y))
+    curvatures[rows] = 0.1 + np.random.default_rng(seed).random(len(rows))
+    return curvatures
+
+
 def factors(passes: Passes, given: Given, rows: np.ndarray | None = None) -> None:
     rows = np.arange(0, len(given.y), 3) if rows is None else rows
-    curvatures = 0.1 + np.random.default_rng(1).random(len(rows))
-    K, off = values_of(given)[rows], terms(given)[rows]
+    curvatures = curved(given, rows)
+    is_factor(passes.factor(curvatures), given, curvatures)
+
+
+def is_factor(
+    factor: Factor,
+    given: Given,
+    curvatures: np.ndarray,
+    summed: np.ndarray | None = None,
+) -> None:
+    """Check a factor; `summed` is what its sums took of rows, if more than these."""
+    summed = curvatures if summed is None else summed
+    np.testing.assert_array_equal(factor.curvatures, curvatures)
+    K, off = values_of(given), terms(given)
     matrix = (K.T * curvatures) @ K + smoother(given)
-    factor = passes.factor(curvatures, rows)
     L = lower(factor)
     assert (np.triu(L, 1) == 0.0).all()
     lifted = matrix + LIFT * np.mean(np.diag(matrix)) * np.eye(CENTRES)
     # Each product of two values may be off as far as both are.
-    is_near(L @ L.T, lifted, (off.T * curvatures) @ off + np.abs(lifted))
+    is_near(L @ L.T, lifted, (off.T * summed) @ off + np.abs(lifted))
     gradient = np.random.default_rng(2).normal(size=(2, CENTRES))
     solved = factor.solve(gradient)
     np.testing.assert_allclose(solved @ (L @ L.T), gradient, atol=1e-8)
@@ -337,7 +359,7 @@ def test_two_threads_add_up_what_one_does(
 
 
 @every_device
-def test_a_factor_is_made_of_the_rows_that_are_named(name: str) -> None:
+def test_a_factor_is_made_of_the_rows_that_have_curvature(name: str) -> None:
     given = example()
     for is_known in (False, True):
         passes = given.passes(name)
@@ -345,6 +367,138 @@ def test_a_factor_is_made_of_the_rows_that_are_named(name: str) -> None:
             visits(passes, given)
         for rows in (np.arange(ROWS), np.array([7, 200, 3]), np.zeros(0, np.int64)):
             factors(passes, given, rows)
+
+
+# Rows with curvature to begin with, and how the curvatures of all become others.
+HALF = np.arange(0, ROWS, 2)
+CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "nothing": lambda old: old.copy(),
+    "another C": lambda old: 10.0 * old,
+    "a smaller C": lambda old: old / 7.0,
+    "some join": lambda old: np.where(np.arange(ROWS) % 20 == 1, 0.6, old),
+    "some leave": lambda old: np.where(np.arange(ROWS) % 20 == 0, 0.0, old),
+    "some change": lambda old: np.where(np.arange(ROWS) % 20 == 0, 0.5 * old, old),
+    "all of that": lambda old: (
+        3.0 * np.choose(np.arange(ROWS) % 25, [0.0 * old, 0.5 * old + 0.1, *[old] * 23])
+    ),
+    "all change": lambda old: old * np.linspace(0.5, 1.5, ROWS),
+    "others": lambda old: np.roll(old, 1),
+    "few are left": lambda old: np.where(np.arange(ROWS) < 20, old, 0.0),
+    "none are left": lambda old: 0.0 * old,
+}
+# Most rows whose kernel values a factor of the last takes.
+TAKEN = {
+    **dict.fromkeys(("nothing", "another C", "a smaller C", "none are left"), 0),
+    **dict.fromkeys(("some join", "some leave", "some change"), 12),
+    **{"all of that": 20, "few are left": 10},
+}
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of rows whose kernel values factors ask for."""
+    seen = list[int]()
+
+    def noted(owner: Any) -> None:
+        whole = owner._of_some
+
+        def of_some(self: Any, rows: Any) -> Any:
+            seen.append(len(rows))
+            return whole(self, rows)
+
+        monkeypatch.setattr(owner, "_of_some", of_some)
+
+    noted(values.Values)
+    if importlib.util.find_spec("torch") is not None:
+        from onkel.refit import cuda
+
+        noted(cuda.OnCuda)
+    return seen
+
+
+@pytest.mark.parametrize("how", CHANGES)
+@forms
+@every_device
+def test_a_factor_made_of_another_is_that_made_anew(
+    how: str, form: str, name: str, taken: list[int]
+) -> None:
+    given = example("squared_hinge", 1, is_weighed=True, ridge=RIDGE)
+    passes = given.passes(name, form)
+    old = curved(given, HALF)
+    last = passes.factor(old)
+    new = CHANGES[how](old)
+    taken.clear()
+    made = passes.factor(new, last)
+    rows = np.count_nonzero(new)
+    assert sum(taken) <= TAKEN.get(how, rows)
+    share = new.max() / old.max()
+    is_factor(made, given, new, new + share * old)
+    gradient = np.random.default_rng(2).normal(size=(2, CENTRES))
+    anew = passes.factor(new)
+    np.testing.assert_allclose(
+        made.solve(gradient), anew.solve(gradient), rtol=1e-3, atol=1e-5
+    )
+    is_factor(last, given, old)  # which nothing has changed
+
+
+@every_device
+def test_factors_made_of_each_other_stay_right(name: str) -> None:
+    given, rng = example(), np.random.default_rng(7)
+    passes = given.passes(name)
+    weight = 0.1 + rng.random(ROWS)
+    active = rng.random(ROWS) < 0.5
+    last, summed = None, np.zeros(ROWS)
+    for C in (1.0, 1.0, 4.0, 4.0, 16.0, 2.0, 2.0, 0.1):
+        curvatures = C * weight * active
+        summed = np.maximum(summed, C * weight)
+        last = passes.factor(curvatures, last)
+        is_factor(last, given, curvatures, summed)
+        other = rng.random(ROWS) < 0.1
+        active = active != other
+
+
+@every_device
+def test_a_factor_may_be_made_of_one_of_no_rows(name: str) -> None:
+    given = example()
+    passes = given.passes(name)
+    none = passes.factor(np.zeros(ROWS))
+    is_factor(none, given, np.zeros(ROWS))
+    for far in (1e-6, 1.0, 1e6, 1e10):
+        curvatures = far * curved(given, HALF)
+        is_factor(passes.factor(curvatures, none), given, curvatures)
+
+
+def told(new: list[float], last: list[float] | None) -> tuple[float, Any, Any]:
+    known: Any = None if last is None else SimpleNamespace(curvatures=np.array(last))
+    share, rows, changes = changed(np.array(new), known)
+    return share, rows.tolist(), changes.tolist()
+
+
+def test_what_changed_is_told() -> None:
+    # Nothing is known of the last, or there is no use in it.
+    assert told([2.0, 0.0, 1.0], None) == (0.0, [0, 2], [2.0, 1.0])
+    assert told([2.0, 0.0, 1.0], [0.0, 1.0, 0.0]) == (0.0, [0, 2], [2.0, 1.0])
+    assert told([2.0, 0.0, 1.0], [1.0, 0.0, 2.0]) == (0.0, [0, 2], [2.0, 1.0])
+    assert told([2.0, 0.0, 1.0], [0.0, 0.0, 0.0]) == (0.0, [0, 2], [2.0, 1.0])
+    assert told([0.0, 0.0, 0.0], [1.0, 0.0, 2.0]) == (0.0, [], [])
+    # What is known and stays as it was.
+    assert told([2.0, 0.0, 1.0], [2.0, 0.0, 1.0]) == (1.0, [], [])
+    assert told([6.0, 0.0, 3.0], [2.0, 0.0, 1.0]) == (3.0, [], [])
+    # One joins, leaves, or weighs something else.
+    assert told([2.0, 1.0, 1.0], [2.0, 0.0, 1.0]) == (1.0, [1], [1.0])
+    assert told([2.0, 0.0, 1.0], [2.0, 1.0, 1.0]) == (1.0, [1], [-1.0])
+    assert told([4.0, 0.0, 3.0], [2.0, 0.0, 1.0]) == (2.0, [2], [1.0])
+
+
+def test_what_is_rounding_has_not_changed() -> None:
+    last = np.random.default_rng(8).random(50) + 0.1
+    for C in (1.0 / 3.0, 0.1, 7.0):
+        _, rows, _ = told((C * last).tolist(), last.tolist())
+        assert rows == []
+    nearly = last * (1.0 + 1e-9)
+    nearly[np.argmax(last)] = last.max()
+    share, rows, _ = told(nearly.tolist(), last.tolist())
+    assert (share, rows) == (1.0, np.flatnonzero(nearly != last).tolist())
 
 
 @every_device
@@ -362,7 +516,7 @@ def test_a_factor_is_lifted_as_far_as_need_be(
     curvatures = np.full(ROWS, 1e14)
     K = values_of(given)
     matrix = (K.T * curvatures) @ K + smoother(given)
-    L = lower(passes.factor(curvatures, np.arange(ROWS)))
+    L = lower(passes.factor(curvatures))
     assert np.isfinite(L).all()
     largest = np.abs(matrix).max()
     np.testing.assert_allclose(L @ L.T, matrix, rtol=0, atol=1e-4 * largest)
@@ -375,7 +529,7 @@ def test_a_factor_of_what_is_no_number_is_refused(name: str) -> None:
     for strange in (np.nan, np.inf):
         curvatures = np.full(ROWS, strange)
         with pytest.raises(ValueError, match="infs or NaNs"):
-            passes.factor(curvatures, np.arange(ROWS))
+            passes.factor(curvatures)
 
 
 @forms

@@ -15,6 +15,7 @@ from onkel.refit import values as values_module
 from onkel.refit.processor import OnProcessor
 from onkel.refit.solver import Point, Solver
 from onkel.refit.values import Values
+from tests.devices import EVERY, device
 from tests.exact import losses as scalar
 from tests.exact import refit
 from tests.exact.kernels import gram
@@ -28,6 +29,7 @@ TASKS = [
     for outputs in ((1,) if loss in RESIDUAL else (1, 3))
 ]
 each = pytest.mark.parametrize(("loss", "outputs"), TASKS)
+every_device = pytest.mark.parametrize("name", EVERY)
 # Scores are products in single precision: their errors, 1e-7 times the sum of |coef|,
 # hide steps that gain less than about that share of the objective. Measured: 6e-7.
 SHARE = 3e-6
@@ -230,6 +232,66 @@ def test_a_path_ends_where_a_cold_start_does(loss: str, outputs: int) -> None:
         cold = solver_for(*given_to).solve(C, tol=TOL)
         ratio = problem.objective(warm.coef) / problem.objective(cold.coef)
         assert ratio == pytest.approx(1.0, abs=SHARE)
+
+
+@each
+@every_device
+def test_what_is_left_of_another_problem_does_not_lead_astray(
+    loss: str, outputs: int, name: str
+) -> None:
+    X, y = data(loss, outputs)
+    held, weight = np.arange(0, ROWS, 4), 0.5 + weights()
+    learnt = weight.copy()
+    learnt[held] = 0.0
+    made = kernels.make("rbf", GAMMA, DEGREE, COEF0)
+    passes = device(name).passes(made, X.astype(np.float32), X[:CENTERS])
+    rng = np.random.default_rng(1)
+    solver = Solver(passes, losses.make(loss), y, learnt, outputs, rng)
+
+    def is_solved(C: float, coef: np.ndarray | None) -> np.ndarray:
+        found = solver.solve(C, coef, TOL)
+        given_to = (X, X[:CENTERS], y, solver.weight, loss, outputs)
+        is_minimum(problem_for(*given_to, C=C), found)
+        assert solver.last is not None
+        return found.coef
+
+    coef = None
+    for C in (0.3, 3.0, 30.0, 1.0):
+        coef = is_solved(C, coef)
+    # The rows held out join; and everybody begins again from nothing.
+    solver.weight = weight
+    is_solved(1.0, coef)
+    is_solved(1.0, None)
+    # Others are held out.
+    solver.weight = np.where(np.arange(ROWS) % 4 == 1, 0.0, weight)
+    is_solved(1.0, coef)
+
+
+@every_device
+def test_a_factor_is_made_of_the_last_where_few_rows_joined(name: str) -> None:
+    X, y = data("squared_error", 1)
+    learnt = np.where(np.arange(ROWS) % 10 == 0, 0.0, 1.0)
+    made = kernels.make("rbf", GAMMA, DEGREE, COEF0)
+    passes: Any = device(name).passes(made, X.astype(np.float32), X[:CENTERS])
+    solver = Solver(
+        *(passes, losses.make("squared_error"), y, learnt, 1), np.random.default_rng(1)
+    )
+    taken, owner = list[int](), passes.values if name == "processor" else passes
+    of_some = owner._of_some
+
+    def noted(rows: Any) -> Any:
+        taken.append(len(rows))
+        return of_some(rows)
+
+    owner._of_some = noted
+    coef = solver.solve(1.0).coef
+    assert sum(taken) == 270
+    taken.clear()
+    coef = solver.solve(8.0, coef).coef  # another C is a factor of all
+    assert taken == []
+    solver.weight = np.ones(ROWS)
+    solver.solve(8.0, coef)
+    assert sum(taken) == 30
 
 
 @each

@@ -16,12 +16,17 @@ import pytest
 import scipy.sparse
 
 from onkel.problem import kernels, losses
-from onkel.refit import processor, stochastic_descent
+from onkel.refit import held_out, processor, stochastic_descent
 from onkel.refit.center_descent import Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
 from onkel.refit.solver import Point, Solver
-from onkel.refit.stochastic_descent import StochasticDescent
+from onkel.refit.stochastic_descent import (
+    StochasticDescent,
+    _Coordinates,
+    rows_of_a_step,
+    shares,
+)
 from tests.devices import EVERY, device
 from tests.exact import refit
 
@@ -169,12 +174,19 @@ def differences(given: Example) -> np.ndarray:
 # ---- the gradient --------------------------------------------------------------------
 
 
-def gradient(descent: StochasticDescent, place: Place, rows: np.ndarray) -> np.ndarray:
-    """What a step of these rows goes by."""
+def gradient(
+    descent: StochasticDescent,
+    place: Place,
+    rows: np.ndarray,
+    some: np.ndarray | None = None,
+) -> np.ndarray:
+    """What a step of these rows goes by, and of some centres or all."""
     batches = descent.batches
+    some = np.arange(len(place.points)) if some is None else some
+    points = place.points - descent.origin
     sums = descent._gradient(
-        *(batches.put(place.points), batches.put(np.log(place.relevance))),
-        *(batches.put(place.coef.T), batches.order(rows)),
+        *(batches.put(points), batches.put(np.log(place.relevance))),
+        *(batches.put(place.coef.T), batches.order(rows), batches.order(some)),
     )
     coef, points, weights = (batches.get(part) for part in sums)
     return flat(coef.T, points, weights)
@@ -195,6 +207,39 @@ def test_the_gradient_of_all_rows_is_the_oracles(
     given = example(loss, outputs)
     found = gradient(descent(given, name, form), given.place, given.learnt)
     is_near(found, differences(given))
+
+
+def far_away(given: Example, far: float) -> Example:
+    """The same, so far from the origin; single precision holds the rows exactly."""
+    place = given.place._replace(points=given.place.points + far)
+    return given._replace(X=given.X + far, place=place)
+
+
+def coarse(given: Example) -> Example:
+    return given._replace(X=np.round(given.X * 2**10) / 2**10)
+
+
+@pytest.mark.parametrize(("loss", "outputs"), [("squared_error", 1), ("log_loss", 3)])
+@forms
+@every_device
+def test_rows_far_from_the_origin_have_the_same_gradient(
+    loss: str, outputs: int, form: str, name: str
+) -> None:
+    given = coarse(example(loss, outputs))
+    far = far_away(given, 1e3)
+    np.testing.assert_array_equal(far.X.astype(np.float32), far.X)
+    wanted, made = differences(given), descent(far, name, form)
+    # From the origin single precision would see little of distances.
+    blind = gradient(made, far.place, far.learnt)
+    assert np.abs(blind - wanted).max() > OFF * np.abs(wanted).max()
+    made._move_origin(np.median(far.place.points, axis=0))
+    is_near(gradient(made, far.place, far.learnt), wanted)
+    rows = far.held
+    K = alike(given.X[rows], given.place.points, given.place.relevance)
+    off = 1e-5 * np.abs(given.place.coef).sum()
+    np.testing.assert_allclose(
+        made.scores(far.place, rows), K @ given.place.coef.T, rtol=0, atol=off
+    )
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared_error"])
@@ -219,10 +264,13 @@ def test_of_the_regulariser_some_pairs_stand_for_all(
     # So large that the regulariser is most of it.
     given = given._replace(place=given.place._replace(coef=30.0 * given.place.coef))
     made, rng = descent(given), np.random.default_rng(4)
+    made.T = np.eye(CENTRES)
     draws = np.stack(
         [
-            gradient(made, given.place, rng.choice(given.learnt, 30, replace=False))
-            for _ in range(2000)
+            gradient(
+                made, given.place, rng.choice(given.learnt, 30, replace=False), some
+            )
+            for some in made._some_pairs(2000)
         ]
     )
     wanted = differences(given)
@@ -247,6 +295,15 @@ def test_scores_are_the_oracles(form: str, name: str) -> None:
 # ---- the descent ---------------------------------------------------------------------
 
 
+@pytest.fixture
+def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descent ends because the rows held out can gain nothing more."""
+    monkeypatch.setattr(held_out, "COUNTABLE", 0)
+
+
+whole = pytest.mark.usefixtures("to_the_end")
+
+
 class Watch:
     """Takes note of the rows of each step; a step takes a second."""
 
@@ -257,17 +314,18 @@ class Watch:
         return self.now
 
     def over(self, descent: StochasticDescent) -> StochasticDescent:
-        whole: Any = descent._gradient
+        gradient: Any = descent._gradient
 
-        def noted(points: Any, log_weights: Any, b: Any, rows: Any) -> Any:
+        def noted(points: Any, log_weights: Any, b: Any, rows: Any, some: Any) -> Any:
             self.now += 1.0
             self.steps.append(descent.batches.get(rows).astype(int))
-            return whole(points, log_weights, b, rows)
+            return gradient(points, log_weights, b, rows, some)
 
         descent._gradient = noted  # type: ignore[method-assign]
         return descent
 
 
+@whole
 @pytest.mark.parametrize(("size", "epochs"), [(8, 3), (50, 5), (500, 4)])
 def test_every_row_that_is_learnt_is_visited_equally_often(
     size: int, epochs: int, monkeypatch: pytest.MonkeyPatch
@@ -288,6 +346,7 @@ def test_every_row_that_is_learnt_is_visited_equally_often(
     assert not any(np.array_equal(np.sort(first), np.sort(rows)) for rows in others)
 
 
+@whole
 @each
 @every_device
 def test_a_descent_ends_lower_and_returns_what_the_rows_held_out_like_best(
@@ -342,7 +401,8 @@ def test_the_place_that_is_given_stays_as_it_is(name: str) -> None:
             np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize(("seconds", "done"), [(30.5, 30), (1.0, 10), (1000.0, 100)])
+@whole
+@pytest.mark.parametrize(("seconds", "done"), [(30.5, 30), (1.0, 20), (1000.0, 100)])
 def test_a_deadline_shortens_the_descent_and_says_so(
     seconds: float, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,14 +418,20 @@ def test_a_deadline_shortens_the_descent_and_says_so(
     assert deadline.left_out == wanted
 
 
+def liked(made: StochasticDescent) -> None:
+    """Let the rows held out like every place better than the last."""
+    told = iter(range(0, -1000, -1))
+    made._badness = lambda where: float(next(told))  # type: ignore[method-assign]
+    made.can_gain = True
+
+
 def after(
     given: Example, name: str, n_jobs: int = 1, steps: int = 4, seed: int = 1
 ) -> Place:
     """Where some steps lead to, whatever the rows held out say."""
     place, solver, point = begun(given, name)
     made = descent(given, name, n_jobs=n_jobs, seed=seed)
-    losses_told = iter(range(0, -1000, -1))
-    made._badness = lambda where: float(next(losses_told))  # type: ignore[method-assign]
+    liked(made)
     found, _ = made.run(place, solver, point, steps * stochastic_descent.ROWS)
     return found
 
@@ -394,3 +460,168 @@ def test_threads_and_devices_agree_for_some_steps(
         moved = np.abs(ours - before).max()
         assert moved > 0.0
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=0.01 * moved)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared_error"])
+@every_device
+def test_a_descent_far_from_the_origin_takes_the_same_steps(
+    loss: str, name: str
+) -> None:
+    given = coarse(example(loss))
+    far = far_away(given, 1e3)
+    start, solver, point = begun(given, name)
+    ends = list[Place]()
+    for where in (given, far):
+        made, apart = descent(where, name), (where.X - given.X)[0, 0]
+        liked(made)
+        # Otherwise taken by the solver's passes, over rows that are near.
+        made._lengths = lambda *of: [0.02, 0.1, 0.1]  # type: ignore[method-assign]
+        place = start._replace(points=start.points + apart)
+        found, _ = made.run(place, solver, point, 4 * stochastic_descent.ROWS)
+        np.testing.assert_array_equal(made.origin, np.median(place.points, axis=0))
+        ends.append(found._replace(points=found.points - apart))
+    one, other = ends
+    for before, ours, theirs in zip(start, one, other, strict=True):
+        moved = np.abs(ours - before).max()
+        assert moved > 0.0
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=0.01 * moved)
+
+
+# ---- how many, and how far -----------------------------------------------------------
+
+
+def test_of_many_centres_a_step_sees_more_rows() -> None:
+    counts = [rows_of_a_step(n) for n in (1, 500, 2000, 2999, 3500, 4000, 8000, 32_000)]
+    assert counts == [256, 256, 256, 256, 512, 512, 1024, 4096]
+
+
+@whole
+@every_device
+def test_a_descent_of_many_centres_sees_more_rows_a_step(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stochastic_descent, "ROWS", 8)
+    monkeypatch.setattr(stochastic_descent, "CENTRES_FOR_ROWS", CENTRES / 3)
+    given, watch, told = example(), Watch(), list[tuple[int, int]]()
+    place, solver, point = begun(given, name)
+    made = watch.over(descent(given, name))
+    made.run(place, solver, point, 490, lambda *each: told.append(each[:2]))
+    assert {len(rows) for rows in watch.steps} == {24}
+    assert len(watch.steps) == 490 // 24
+    assert told[0] == (0, 480)
+    assert told[-1] == (480, 480)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 64, 1000])
+def test_draws_are_orders_of_all_rows_one_after_another(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stochastic_descent, "AHEAD", 30)
+    given = example()
+    made, learnt = descent(given), given.learnt
+    parts, ends = list[np.ndarray](), list[int]()
+    for part in made._draws(at_once):
+        assert part.shape[1] == at_once
+        assert 0 < len(part) <= 30
+        parts.append(part)
+        ends.append(sum(map(len, parts)))
+        enough = sum(each.size for each in parts) >= 5 * len(learnt)
+        if enough and ends[-1] >= stochastic_descent.TIMED:
+            break
+    assert stochastic_descent.TIMED in ends  # when it is asked what a step takes
+    drawn = np.concatenate([part.ravel() for part in parts])
+    orders = drawn[: 5 * len(learnt)].reshape(5, -1)
+    for order in orders:
+        np.testing.assert_array_equal(np.sort(order), learnt)
+    assert len(np.unique(orders, axis=0)) == 5
+
+
+@pytest.mark.parametrize("pairs", [3, 64])
+def test_centres_stand_for_the_regulariser_equally_often(
+    pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stochastic_descent, "PAIRS", pairs)
+    made = descent(example())
+    made.T = np.eye(CENTRES)
+    some = made._some_pairs(7000)
+    assert some.shape == (7000, min(pairs, CENTRES))
+    assert all(len(set(each)) == len(each) for each in some)
+    seen = np.bincount(some.ravel(), minlength=CENTRES) / some.size
+    np.testing.assert_allclose(seen, 1.0 / CENTRES, atol=0.02)
+
+
+@pytest.mark.parametrize("steps", [1, 30, 400])
+def test_steps_are_those_of_adam_warmed_up_and_slower_and_slower(steps: int) -> None:
+    rng = np.random.default_rng(6)
+    starts = [rng.normal(size=shape) for shape in ((3, 2), (4,))]
+    lengths = [0.3, 0.01]
+    moving = _Coordinates(np, starts, lengths)
+    wanted = [start.copy() for start in starts]
+    means = [np.zeros_like(start) for start in starts]
+    squares = [np.zeros_like(start) for start in starts]
+    # However many are known at a time.
+    cut = steps // 3
+    far = np.concatenate([shares(0, cut, steps), shares(cut, steps, steps)])
+    assert far.shape == (steps,)
+    for t in range(1, steps + 1):
+        gradients = [rng.normal(size=start.shape) for start in starts]
+        copies = [each.copy() for each in gradients]
+        moving.step(gradients, far[t - 1])
+        slower = 0.5 * (1.0 + np.cos(np.pi * t / steps)) * min(t / 50, 1.0)
+        for k, gradient in enumerate(copies):
+            means[k] = 0.9 * means[k] + 0.1 * gradient
+            squares[k] = 0.999 * squares[k] + 0.001 * gradient**2
+            mean, square = means[k] / (1 - 0.9**t), squares[k] / (1 - 0.999**t)
+            wanted[k] -= slower * lengths[k] * mean / np.sqrt(square)
+    for found, each in zip(moving.parts, wanted, strict=True):
+        np.testing.assert_allclose(found, each, rtol=1e-7, atol=1e-9)
+
+
+# ---- the end -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("countable", [0, 14, 48])
+@every_device
+def test_it_ends_where_the_rows_held_out_could_not_tell_a_gain(
+    countable: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stochastic_descent, "ROWS", 32)
+    monkeypatch.setattr(held_out, "COUNTABLE", countable)
+    given, watch, told = example("log_loss", 3), Watch(), list[int]()
+    place, solver, point = begun(given, name)
+    made, seen = watch.over(descent(given, name)), list[float]()
+    targets, held = given.targets, given.held
+
+    def of(where: Place) -> float:
+        return targets.validation_loss(made.scores(where, held), held)
+
+    judged = made._badness
+
+    def noted(where: Place) -> float:
+        seen.append(targets.mistakes(made.scores(where, held), held) * len(held))
+        return judged(where)
+
+    made._badness = noted  # type: ignore[method-assign]
+    found, path = made.run(
+        place, solver, point, 6400, lambda visits, of, loss: told.append(visits)
+    )
+    assert len(path) == len(told)
+    assert len(watch.steps) == told[-1] // 32
+    # All of them make fewer mistakes than 48; 14 are too many after some steps only.
+    assert told[-1] == {0: 6400, 14: 4800, 48: 800}[countable]
+    assert len(seen) == len(told)
+    assert all(count >= countable for count in seen[1:-1])
+    assert (seen[-1] < countable) == (countable > 0)
+    assert min(path) == pytest.approx(of(found), rel=1e-5)
+
+
+@whole
+def test_values_are_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "COUNTABLE", 1e9)
+    given, told = example("squared_error"), list[int]()
+    place, solver, point = begun(given)
+    monkeypatch.setattr(stochastic_descent, "ROWS", 32)
+    descent(given).run(
+        *(place, solver, point, 6400), lambda visits, of, loss: told.append(visits)
+    )
+    assert told[-1] == 6400

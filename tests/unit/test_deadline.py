@@ -7,7 +7,6 @@ import pytest
 
 from onkel.engine.threads import Team
 from onkel.problem import kernels, losses
-from onkel.refit import machine as machine_module
 from onkel.refit.deadline import Deadline
 from onkel.refit.fitter import Solution
 from onkel.refit.machine import Request, fit
@@ -52,7 +51,7 @@ def fitted(asked: Request, deadline: Deadline, rows: int = ROWS) -> Solution:
 def test_it_is_kept_for_every_budget(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, budget: int | None
 ) -> None:
-    monkeypatch.setattr(machine_module, "LARGEST_BUDGET", 250)
+    monkeypatch.setattr(Processor, "most_centres", 250)
     X, targets = simulate(2000, "binary", 1)
     asked = Request(budget)
     fitted(asked, Deadline(None, clock))

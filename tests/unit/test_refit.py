@@ -120,6 +120,52 @@ def task_of(y: np.ndarray, outputs: int, weight: np.ndarray | None = None) -> Ta
     return Targets(y, weight, outputs, losses.make("squared_hinge"), False)
 
 
+def wrong(count: int, rows: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and scores that are wrong for so many of the first rows."""
+    y = np.where(np.arange(rows) % 3 == 0, 1.0, -1.0)
+    return y, np.where(np.arange(rows) < count, -y, y)[:, np.newaxis]
+
+
+@pytest.mark.parametrize(("count", "can"), [(0, False), (9, False), (10, True)])
+def test_with_fewer_than_ten_mistakes_no_gain_is_seen(count: int, can: bool) -> None:
+    y, scores = wrong(count)
+    targets, rows = task_of(y, 1), np.arange(len(y))
+    assert targets.can_gain(scores, rows) is can
+    # Of several classes, too.
+    index = np.arange(len(y)) % 3
+    said = np.where(rows < count, (index + 1) % 3, index)
+    assert task_of(index * 1.0, 3).can_gain(np.eye(3)[said], rows) is can
+
+
+def test_only_the_rows_that_are_asked_can_tell_a_gain() -> None:
+    y, scores = wrong(30)
+    targets = task_of(y, 1)
+    for first, can in ((0, True), (20, True), (21, False), (100, False)):
+        some = np.arange(first, first + 100)
+        assert targets.can_gain(scores[some], some) is can
+        assert targets.can_gain(scores[some[::-1]], some[::-1]) is can
+
+
+def test_mistakes_that_weigh_less_count_less() -> None:
+    y, scores = wrong(20)
+    rows = np.arange(len(y))
+    for wrongs, can in ((1.0, True), (0.6, True), (0.4, False), (0.0, False)):
+        weight = np.where(rows < 20, wrongs, 1.0)
+        assert task_of(y, 1, weight).can_gain(scores, rows) is can
+        # Whatever the unit of the weights.
+        assert task_of(y, 1, 1e6 * weight).can_gain(scores, rows) is can
+    # Without any weight rows are alike.
+    assert task_of(y, 1, np.zeros(len(y))).can_gain(scores, rows) is True
+
+
+def test_of_values_there_is_always_something_to_gain() -> None:
+    y = np.random.default_rng(0).normal(size=50)
+    made = losses.make("squared_error")
+    targets = Targets(y, np.ones(50), 1, made, True)
+    for scores in (y, y + 1e-9, y + 1.0):
+        assert targets.can_gain(scores[:, np.newaxis], np.arange(50)) is True
+
+
 def bent(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """The bent line, one number at a time."""
 

@@ -157,6 +157,7 @@ def changed(
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> last = SimpleNamespace(curvatures=np.array([1.0, 0.0, 1.0, 1.0]))
     >>> changed(np.array([4.0, 4.0, 4.0, 4.0]), last)
     (4.0, array([1]), array([4.]))

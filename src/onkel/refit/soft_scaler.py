@@ -28,7 +28,7 @@ class SoftScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [1001.0]])
     >>> SoftScaler().fit_transform(X).round(1).ravel().tolist()
-    [-0.4, -0.4, -0.4, 1.3]
+    [-0.5, -0.5, -0.5, 1.2]
     """
 
     def fit(self, X: np.ndarray, y: Any = None) -> "SoftScaler":
