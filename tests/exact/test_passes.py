@@ -469,8 +469,10 @@ def test_a_factor_may_be_made_of_one_of_no_rows(name: str) -> None:
 
 
 def told(new: list[float], last: list[float] | None) -> tuple[float, Any, Any]:
-    known: Any = None if last is None else SimpleNamespace(curvatures=np.array(last))
-    share, rows, changes = changed(np.array(new), known)
+    known: Any = None
+    if last is not None:
+        known = SimpleNamespace(curvatures=np.array(last), summed=sum(last))
+    share, rows, changes, _ = changed(np.array(new), known)
     return share, rows.tolist(), changes.tolist()
 
 
@@ -488,6 +490,19 @@ def test_what_changed_is_told() -> None:
     assert told([2.0, 1.0, 1.0], [2.0, 0.0, 1.0]) == (1.0, [1], [1.0])
     assert told([2.0, 0.0, 1.0], [2.0, 1.0, 1.0]) == (1.0, [1], [-1.0])
     assert told([4.0, 0.0, 3.0], [2.0, 0.0, 1.0]) == (2.0, [2], [1.0])
+
+
+def test_rows_that_left_are_taken_away_until_rounding_would_be_what_is_left() -> None:
+    # As where fewer and fewer rows are active: each step alone changes few of them.
+    active, last, summed = np.ones(1000), None, []
+    while active.sum() > 10:
+        made = changed(active, last)
+        summed.append(made.summed / active.sum())
+        assert made.share in (0.0, 1.0)
+        last = SimpleNamespace(curvatures=active, summed=made.summed)
+        active = active * (np.cumsum(active) <= 0.9 * active.sum())
+    assert max(summed) <= 2.0
+    assert summed.count(1.0) < len(summed) / 2  # most are made of the last
 
 
 def test_what_is_rounding_has_not_changed() -> None:

@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse
 
 from onkel.problem import kernels, losses
-from onkel.refit import held_out, processor, stochastic_descent
+from onkel.refit import processor, stochastic_descent
 from onkel.refit.center_descent import Place
 from onkel.refit.deadline import ENDLESS, Deadline
 from onkel.refit.held_out import Targets
@@ -295,15 +295,6 @@ def test_scores_are_the_oracles(form: str, name: str) -> None:
 # ---- the descent ---------------------------------------------------------------------
 
 
-@pytest.fixture
-def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No descent ends because the rows held out can gain nothing more."""
-    monkeypatch.setattr(held_out, "COUNTABLE", 0)
-
-
-whole = pytest.mark.usefixtures("to_the_end")
-
-
 class Watch:
     """Takes note of the rows of each step; a step takes a second."""
 
@@ -325,7 +316,6 @@ class Watch:
         return descent
 
 
-@whole
 @pytest.mark.parametrize(("size", "epochs"), [(8, 3), (50, 5), (500, 4)])
 def test_every_row_that_is_learnt_is_visited_equally_often(
     size: int, epochs: int, monkeypatch: pytest.MonkeyPatch
@@ -346,7 +336,6 @@ def test_every_row_that_is_learnt_is_visited_equally_often(
     assert not any(np.array_equal(np.sort(first), np.sort(rows)) for rows in others)
 
 
-@whole
 @each
 @every_device
 def test_a_descent_ends_lower_and_returns_what_the_rows_held_out_like_best(
@@ -401,7 +390,6 @@ def test_the_place_that_is_given_stays_as_it_is(name: str) -> None:
             np.testing.assert_array_equal(ours, theirs)
 
 
-@whole
 @pytest.mark.parametrize(("seconds", "done"), [(30.5, 30), (1.0, 20), (1000.0, 100)])
 def test_a_deadline_shortens_the_descent_and_says_so(
     seconds: float, done: int, monkeypatch: pytest.MonkeyPatch
@@ -422,7 +410,6 @@ def liked(made: StochasticDescent) -> None:
     """Let the rows held out like every place better than the last."""
     told = iter(range(0, -1000, -1))
     made._badness = lambda where: float(next(told))  # type: ignore[method-assign]
-    made.can_gain = True
 
 
 def after(
@@ -495,7 +482,6 @@ def test_of_many_centres_a_step_sees_more_rows() -> None:
     assert counts == [256, 256, 256, 256, 512, 512, 1024, 4096]
 
 
-@whole
 @every_device
 def test_a_descent_of_many_centres_sees_more_rows_a_step(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -575,53 +561,3 @@ def test_steps_are_those_of_adam_warmed_up_and_slower_and_slower(steps: int) -> 
             wanted[k] -= slower * lengths[k] * mean / np.sqrt(square)
     for found, each in zip(moving.parts, wanted, strict=True):
         np.testing.assert_allclose(found, each, rtol=1e-7, atol=1e-9)
-
-
-# ---- the end -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("countable", [0, 14, 48])
-@every_device
-def test_it_ends_where_the_rows_held_out_could_not_tell_a_gain(
-    countable: int, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stochastic_descent, "ROWS", 32)
-    monkeypatch.setattr(held_out, "COUNTABLE", countable)
-    given, watch, told = example("log_loss", 3), Watch(), list[int]()
-    place, solver, point = begun(given, name)
-    made, seen = watch.over(descent(given, name)), list[float]()
-    targets, held = given.targets, given.held
-
-    def of(where: Place) -> float:
-        return targets.validation_loss(made.scores(where, held), held)
-
-    judged = made._badness
-
-    def noted(where: Place) -> float:
-        seen.append(targets.mistakes(made.scores(where, held), held) * len(held))
-        return judged(where)
-
-    made._badness = noted  # type: ignore[method-assign]
-    found, path = made.run(
-        place, solver, point, 6400, lambda visits, of, loss: told.append(visits)
-    )
-    assert len(path) == len(told)
-    assert len(watch.steps) == told[-1] // 32
-    # All of them make fewer mistakes than 48; 14 are too many after some steps only.
-    assert told[-1] == {0: 6400, 14: 4800, 48: 800}[countable]
-    assert len(seen) == len(told)
-    assert all(count >= countable for count in seen[1:-1])
-    assert (seen[-1] < countable) == (countable > 0)
-    assert min(path) == pytest.approx(of(found), rel=1e-5)
-
-
-@whole
-def test_values_are_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "COUNTABLE", 1e9)
-    given, told = example("squared_error"), list[int]()
-    place, solver, point = begun(given)
-    monkeypatch.setattr(stochastic_descent, "ROWS", 32)
-    descent(given).run(
-        *(place, solver, point, 6400), lambda visits, of, loss: told.append(visits)
-    )
-    assert told[-1] == 6400

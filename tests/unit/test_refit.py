@@ -126,8 +126,8 @@ def wrong(count: int, rows: int = 200) -> tuple[np.ndarray, np.ndarray]:
     return y, np.where(np.arange(rows) < count, -y, y)[:, np.newaxis]
 
 
-@pytest.mark.parametrize(("count", "can"), [(0, False), (9, False), (10, True)])
-def test_with_fewer_than_ten_mistakes_no_gain_is_seen(count: int, can: bool) -> None:
+@pytest.mark.parametrize(("count", "can"), [(0, False), (29, False), (30, True)])
+def test_with_fewer_than_thirty_mistakes_no_gain_is_seen(count: int, can: bool) -> None:
     y, scores = wrong(count)
     targets, rows = task_of(y, 1), np.arange(len(y))
     assert targets.can_gain(scores, rows) is can
@@ -138,7 +138,7 @@ def test_with_fewer_than_ten_mistakes_no_gain_is_seen(count: int, can: bool) -> 
 
 
 def test_only_the_rows_that_are_asked_can_tell_a_gain() -> None:
-    y, scores = wrong(30)
+    y, scores = wrong(50)
     targets = task_of(y, 1)
     for first, can in ((0, True), (20, True), (21, False), (100, False)):
         some = np.arange(first, first + 100)
@@ -147,10 +147,10 @@ def test_only_the_rows_that_are_asked_can_tell_a_gain() -> None:
 
 
 def test_mistakes_that_weigh_less_count_less() -> None:
-    y, scores = wrong(20)
+    y, scores = wrong(50)
     rows = np.arange(len(y))
     for wrongs, can in ((1.0, True), (0.6, True), (0.4, False), (0.0, False)):
-        weight = np.where(rows < 20, wrongs, 1.0)
+        weight = np.where(rows < 50, wrongs, 1.0)
         assert task_of(y, 1, weight).can_gain(scores, rows) is can
         # Whatever the unit of the weights.
         assert task_of(y, 1, 1e6 * weight).can_gain(scores, rows) is can

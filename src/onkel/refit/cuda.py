@@ -160,9 +160,11 @@ class _Factor(Factor):
         gram: torch.Tensor,
         made: torch.Tensor,
         curvatures: np.ndarray,
+        summed: float,
     ) -> None:
-        self.device, self.made, self.curvatures = device, made, curvatures
-        matrix = gram + made  # made: K' D K
+        self.device, self.made = device, made  # made: K' D K
+        self.curvatures, self.summed = curvatures, summed
+        matrix = gram + made
         diagonal = matrix.diagonal()
         lift = LIFT * float(diagonal.mean())
         while True:
@@ -269,7 +271,7 @@ class OnCuda(Passes):
 
     def factor(self, curvatures: np.ndarray, last: Any = None) -> Factor:
         """Cholesky factor of K' D K + G."""
-        share, rows, changes = changed(curvatures, last)
+        share, rows, changes, summed = changed(curvatures, last)
         made = share * last.made if share else torch.zeros_like(self.gram)
         signs = self.device.put(np.sign(changes), torch.float32)
         roots = self.device.put(np.sqrt(np.abs(changes)), torch.float32)
@@ -278,7 +280,7 @@ class OnCuda(Passes):
             part = slice(first, first + self._step)
             known = self._of_some(which[part]) * roots[part, None]
             made += known.T @ (known * signs[part, None])
-        return _Factor(self.device, self.gram, made, curvatures)
+        return _Factor(self.device, self.gram, made, curvatures, summed)
 
     def squares(self, weight: np.ndarray) -> float:
         """Sum of all squared kernel values, weighted by row."""

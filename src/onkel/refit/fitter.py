@@ -36,7 +36,7 @@ PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 30, 200, 2**23
 # for a centre, and for a row so many where centres are `USUAL`, more by a power of
 # their number where they are more; the fewest in all. Share of the time.
 BEGINNING, BEGINNING_IN_ALL = 8, 10_000
-VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 3600, 8, 500, 0.7, 100_000
+VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 3600, 5, 500, 0.7, 100_000
 FOLLOWED = 0.6
 NOBODY = np.zeros(0, np.int64)
 # Share of the time left in which the first coefficients are to be found, and that in
@@ -134,7 +134,9 @@ class Fitter(NamedTuple):
     ) -> tuple[_Solved, np.ndarray]:
         """Find centres, and all that the rows held out decide; also the weights."""
         if self._are_plenty(budget):
-            return self._followed(budget, relevance, rng)
+            followed = self._followed(budget, relevance, rng)
+            if followed is not None:
+                return followed
         trials = [self._trial(relevance, held, budget, rng) for held in self.held_out]
         if not trials:
             return _Solved([], [], [], self.choice.C, np.inf, 0.0), relevance
@@ -203,8 +205,11 @@ class Fitter(NamedTuple):
 
     def _followed(
         self, budget: int, relevance: np.ndarray, rng: np.random.Generator
-    ) -> tuple[_Solved, np.ndarray]:
-        """Move centres, weights and coefficients together, some rows a step."""
+    ) -> tuple[_Solved, np.ndarray] | None:
+        """Move centres, weights and coefficients together, some rows a step.
+
+        None if the rows held out make too few mistakes to tell where to.
+        """
         (X, targets), (held,), C = self.sample, self.held_out, self.choice.C
         tools, gamma = self.tools, self.choice.gamma
         learnt = np.flatnonzero(targets.without(held))
@@ -219,21 +224,21 @@ class Fitter(NamedTuple):
             *(X, targets, held, gamma, C, tools.device, rng),
             tools.deadline.share(FOLLOWED),
         )
+        if not targets.can_gain(descent.scores(place, held), held):
+            return None
+        started = tools.deadline.clock()
+
+        def tell(visits: int, of: int, validation_loss: float) -> None:
+            took = tools.deadline.clock() - started
+            tools.announce(
+                f"{visits:,} of {of:,} rows visited, "
+                f"validation loss {validation_loss:.4g}{left(visits, of, took)}"
+            )
+
+        visits = _visits(len(learnt), len(place.points))
+        with tools.stopwatch.of(Work.MOVES):
+            place, _ = descent.run(place, trial.solver, begun, visits, tell)
         scores = descent.scores(place, held)
-        if targets.can_gain(scores, held):
-            started = tools.deadline.clock()
-
-            def tell(visits: int, of: int, validation_loss: float) -> None:
-                took = tools.deadline.clock() - started
-                tools.announce(
-                    f"{visits:,} of {of:,} rows visited, "
-                    f"validation loss {validation_loss:.4g}{left(visits, of, took)}"
-                )
-
-            visits = _visits(len(learnt), len(place.points))
-            with tools.stopwatch.of(Work.MOVES):
-                place, _ = descent.run(place, trial.solver, begun, visits, tell)
-            scores = descent.scores(place, held)
         del trial, descent  # or there would be kernel values of both places
         points, relevance = place.points * place.relevance, place.relevance
         final = self._trial(relevance, held, len(points), rng, points)

@@ -15,7 +15,7 @@ SHARE, MOST = 0.2, 10_000
 # Weight of the loss beside the mistakes: it is smoother, and breaks their ties.
 SMOOTH = 0.3
 # Mistakes that it takes to see that there are fewer.
-COUNTABLE = 10
+COUNTABLE = 30
 # Rows of a class of which at least one should be recognised.
 SOME = 5
 

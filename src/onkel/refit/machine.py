@@ -44,11 +44,14 @@ LEARNT = round(SAMPLED * (1.0 - HELD_OUT))
 NARROWER = 0.5
 # Rows from which on a GPU is worthwhile: fewer are learnt before it has started.
 MANY_ROWS = 10_000
+# Parts of the rows that are held out in turn, at most: more would find the same.
+TURNS = 2
 # With fewer rows nothing can be held out.
 TOO_FEW = 10
-# budget="auto": the first, and the share of the error that doubling it twice has to
+# budget="auto": the first, which is the default of who does not ask for "auto", the
+# first where time is limited, and the share of the error that doubling it twice has to
 # gain. Once may gain little where centres begin to be too many to be moved.
-SMALLEST_BUDGET, WORTHWHILE = 125, 0.02
+FIRST_BUDGET, SMALLEST_BUDGET, WORTHWHILE = 500, 125, 0.02
 
 # With a deadline: rows of trials, the more the better, how many of these have to fit
 # into which share of the time.
@@ -117,7 +120,7 @@ def choose(
         some = sample.drawn(rows, rng) if n > rows else sample
         tried = min(max(some.rows // ROWS_FOR_EACH, FEWEST), MOST_TRIED)
         return Search(
-            *(tools, some, parts(some.targets, rng, HELD_OUT)),
+            *(tools, some, parts(some.targets, rng, HELD_OUT)[:TURNS]),
             min(tried, request.budget or tried),
             CS if request.C is None else (request.C,),
             int(rng.integers(2**32)),
@@ -257,7 +260,8 @@ def _fit(
             relevance = fitter.weigh(request.budget)
         return with_budget(request.budget, relevance)
     relevance = np.ones(sample.X.shape[1])
-    best, budget, before = None, SMALLEST_BUDGET, 0.0
+    best, before = None, 0.0
+    budget = SMALLEST_BUDGET if deadline.is_set else FIRST_BUDGET
     errors: list[float] = []
     while True:
         now = deadline.clock()

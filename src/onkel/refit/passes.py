@@ -19,8 +19,9 @@ from onkel.problem.losses import Loss, smoothness
 NUGGET = 1e-5
 # Share of the mean diagonal of a factor, what single precision loses of a sum.
 LIFT = 1e-6
-# Share of the largest curvature that is rounding.
-ROUNDING = 1e-12
+# Share of the largest curvature that is rounding. How much a factor may have added and
+# taken away, in units of what is left: rounding is in proportion to the former.
+ROUNDING, MOST_SUMMED = 1e-12, 2.0
 
 
 class Visit(NamedTuple):
@@ -44,6 +45,7 @@ class Factor(ABC):
     """A positive definite matrix of centres by centres, L L'."""
 
     curvatures: np.ndarray  # those of all rows of which it was made
+    summed: float  # of curvatures that were added, or taken away, until it was made
 
     @abstractmethod
     def solve(self, gradient: np.ndarray) -> np.ndarray:
@@ -148,30 +150,38 @@ class Device(ABC):
         """Leave nothing behind."""
 
 
-def changed(
-    curvatures: np.ndarray, last: Factor | None
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """What of D is new: a factor on the last D, rows, and their changes.
+class Changes(NamedTuple):
+    """What makes a factor: a factor on the last D, and rows with what they add."""
 
-    The factor is 0 where it is less work to begin anew.
+    share: float  # 0 to begin anew
+    rows: np.ndarray
+    added: np.ndarray  # some may be negative
+    summed: float
+
+
+def changed(curvatures: np.ndarray, last: Factor | None) -> Changes:
+    """What of D is new; all of it where that is less work, or more exact.
 
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> last = SimpleNamespace(curvatures=np.array([1.0, 0.0, 1.0, 1.0]))
+    >>> last = SimpleNamespace(curvatures=np.array([1.0, 0.0, 1.0, 1.0]), summed=3.0)
     >>> changed(np.array([4.0, 4.0, 4.0, 4.0]), last)
-    (4.0, array([1]), array([4.]))
+    Changes(share=4.0, rows=array([1]), added=array([4.]), summed=16.0)
     """
     rows = np.flatnonzero(curvatures)
+    total = float(np.abs(curvatures).sum())
+    anew = Changes(0.0, rows, curvatures[rows], total)
     if last is None or not len(rows) or not last.curvatures.any():
-        return 0.0, rows, curvatures[rows]
+        return anew
     # That of another C, as far as weights and activity are the same.
     share = float(curvatures.max() / last.curvatures.max())
     changes = curvatures - share * last.curvatures
     others = np.flatnonzero(np.abs(changes) > ROUNDING * curvatures.max())
-    if len(others) >= len(rows):
-        return 0.0, rows, curvatures[rows]
-    return share, others, changes[others]
+    summed = share * last.summed + float(np.abs(changes[others]).sum())
+    if len(others) >= len(rows) or summed > MOST_SUMMED * total:
+        return anew
+    return Changes(share, others, changes[others], summed)
 
 
 def bent(loss: Loss, curvatures: Any, is_sloping: Any, weight: Any) -> Any:

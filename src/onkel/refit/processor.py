@@ -28,8 +28,9 @@ from onkel.refit.passes import (
 )
 from onkel.refit.values import Values
 
-# Share of the rows up to which it is worth while to copy those with a slope.
-FEW_SLOPES = 0.4
+# Share of the rows up to which it is worth while to copy those with a slope; outputs
+# up to which a product each is faster than one with all.
+FEW_SLOPES, FEW_OUTPUTS = 0.25, 7
 # Rows of a slice of those that are drawn.
 SLICE = 256
 # Centres at which budget="auto" ends.
@@ -71,9 +72,10 @@ class _Factor(Factor):
     """Cholesky's, of LAPACK."""
 
     def __init__(
-        self, gram: np.ndarray, made: np.ndarray, curvatures: np.ndarray
+        self, gram: np.ndarray, made: np.ndarray, curvatures: np.ndarray, summed: float
     ) -> None:
-        self.made, self.curvatures = made, curvatures  # made: K' D K
+        self.made = made  # K' D K
+        self.curvatures, self.summed = curvatures, summed
         matrix = gram + made
         lift = LIFT * float(matrix.diagonal().mean())
         while True:
@@ -158,16 +160,16 @@ class OnProcessor(Passes):
         rows, outputs = len(self), len(coef)
         scores, slopes = np.empty((rows, outputs)), np.empty((rows, outputs))
         curvatures = np.empty(rows)
-        coef32 = np.ascontiguousarray(coef.T, np.float32)
+        coef32 = np.ascontiguousarray(coef, np.float32)
 
         def task(part: slice, known: np.ndarray, total: _Sums) -> None:
-            scores[part] = known @ coef32
+            _scores(known, coef32, scores[part])
             total.lost += differentiate(
                 *(loss, scores[part], y[part], weight[part]),
                 *(slopes[part], curvatures[part]),
             )
             some = sloping(slopes[part])
-            total.matrix += slopes[part][some].T.astype(np.float32) @ known[some]
+            _add_gradient(slopes[part][some], known[some], total.matrix)
 
         totals = self.values.each(task, lambda: _Sums(coef.shape))
         curvatures = bent(loss, curvatures, (slopes != 0.0).any(axis=1), weight)
@@ -180,7 +182,7 @@ class OnProcessor(Passes):
 
     def factor(self, curvatures: np.ndarray, last: Any = None) -> Factor:
         """Cholesky factor of K' D K + G."""
-        share, rows, changes = changed(curvatures, last)
+        share, rows, changes, summed = changed(curvatures, last)
         made = share * last.made if share else np.zeros(self.gram.shape, order="F")
         roots = np.zeros(len(self), np.float32)
         roots[rows] = np.sqrt(np.abs(changes))
@@ -190,12 +192,13 @@ class OnProcessor(Passes):
             # numpy makes it ssyrk, and unlike scipy's that lets other threads work.
             total.matrix += scaled.T @ scaled
 
-        for sign, some in ((1.0, changes > 0.0), (-1.0, changes < 0.0)):
+        leaves = changes < 0.0  # what is no number is added, and refused
+        for sign, some in ((1.0, ~leaves), (-1.0, leaves)):
             if some.any():
                 new = partial(_Sums, made.shape)
                 for total in self.values.each(task, new, rows[some]):
                     made += sign * total.matrix
-        return _Factor(self.gram, made, curvatures)
+        return _Factor(self.gram, made, curvatures, summed)
 
     def squares(self, weight: np.ndarray) -> float:
         """Sum of all squared kernel values, weighted by row."""
@@ -241,6 +244,25 @@ class OnProcessor(Passes):
         pairs = coef.T @ coef * self.gram
         np.fill_diagonal(pairs, 0.0)  # nothing comes nearer to itself
         return pairs.sum(axis=0), pairs @ points
+
+
+def _scores(known: np.ndarray, coef: np.ndarray, out: np.ndarray) -> None:
+    """Scores of rows; BLAS is slow where a matrix has few columns."""
+    if len(coef) > FEW_OUTPUTS:
+        out[:] = known @ coef.T
+        return
+    for o, own in enumerate(coef):
+        out[:, o] = known @ own
+
+
+def _add_gradient(slopes: np.ndarray, known: np.ndarray, total: np.ndarray) -> None:
+    """Add slopes' known."""
+    turned = np.ascontiguousarray(slopes.T, np.float32)
+    if len(turned) > FEW_OUTPUTS:
+        total += turned @ known
+        return
+    for o, own in enumerate(turned):
+        total[o] += own @ known
 
 
 def _times(X: Any, factors: Any) -> Any:

@@ -19,9 +19,10 @@ from onkel.refit.solver import Point, Solver
 from onkel.refit.tools import Sample, Tools
 from onkel.refit.values import weighed
 
-# Where a search looks for C; it stops when two in a row are worse than the best.
+# Where a search looks for C; it stops when so many in a row are worse than the best.
+# Once a gamma is known, others begin one step below the best C so far, and end sooner.
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
-PATIENCE = 2
+PATIENCE, PATIENCE_LATER = 2, 1
 # How much less bad a C must be than one a tenth of it. Along a ridge a wide kernel with
 # a large C and a narrow one with a small C do alike on the rows held out, and only the
 # latter does as well on rows that are a little different.
@@ -93,7 +94,9 @@ class Trial:
         return self.targets.validation_loss(self.solve(C), self.held)
 
 
-def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, float]:
+def along_the_path(
+    trials: list[Trial], Cs: tuple[float, ...], patience: int = PATIENCE
+) -> tuple[float, float]:
     """Least mean validation loss along the path, and the C."""
     best, chosen, worse = math.inf, Cs[0], 0
     for C in Cs:
@@ -103,7 +106,7 @@ def along_the_path(trials: list[Trial], Cs: tuple[float, ...]) -> tuple[float, f
             best, chosen, worse = validation_loss, C, 0
         else:
             worse += 1
-            if worse == PATIENCE:
+            if worse == patience:
                 break
     return best, chosen
 
@@ -168,11 +171,18 @@ class Search:
                 )
                 for held in self.held_out
             ]
-            validation_loss, C = along_the_path(trials, self.Cs)
+            validation_loss, C = along_the_path(trials, *self._likely())
             self.tried[gamma] = Choice(gamma, C, validation_loss)
             self.tools.announce(f"gamma {gamma:.3g} tried, best with C {C:.3g}")
             self.longest = max(self.longest, self.tools.deadline.clock() - begun)
         return self.tried[gamma].validation_loss
+
+    def _likely(self) -> tuple[tuple[float, ...], int]:
+        """Values of C to try with another gamma, and how patiently."""
+        if not self.tried:
+            return self.Cs, PATIENCE
+        best = min(self.tried.values(), key=lambda tried: tried.validation_loss)
+        return self.Cs[max(self.Cs.index(best.C) - 1, 0) :], PATIENCE_LATER
 
     def run(self, start: Choice) -> Choice:
         """Climb from a start; returns the best, with the C of the best trial."""

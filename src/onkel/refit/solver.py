@@ -31,7 +31,7 @@ from onkel.refit.passes import Factor, Passes
 
 # Rows for each centre of which the preconditioner is made, and the fewest.
 SAMPLE = 3
-FEWEST_SAMPLED = 10_000
+FEWEST_SAMPLED = 7000
 # Times as many rows, from which on a solution for a sample is found first.
 MANY = 3
 # Share of the time left, if there is an end to it, in which that has to be done.

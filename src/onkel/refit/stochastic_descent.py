@@ -174,8 +174,7 @@ class StochasticDescent:
         """Visit so many rows; the solver has found where to begin, of some rows.
 
         Returns the best place that the rows held out have seen, and the path of their
-        loss; `tell` gets each, with the visits done and all visits to be done. It ends
-        early where these rows could not tell a gain any more.
+        loss; `tell` gets each, with the visits done and all visits to be done.
         """
         self._move_origin(np.median(place.points, axis=0))
         best, path = place, [self._badness(place)]
@@ -193,6 +192,9 @@ class StochasticDescent:
             for inputs in zip(rows, some, far, strict=True):
                 step(*inputs)
                 done += 1
+                if done == TIMED and self.deadline.is_set:
+                    takes = (self.deadline.clock() - started) / done
+                    steps = self._affordable(steps, takes, at_once)
                 if done * LOOKS // steps > (done - 1) * LOOKS // steps:
                     there = self._here()
                     found = self._badness(there)
@@ -201,11 +203,6 @@ class StochasticDescent:
                     best = there if found < min(path) else best
                     path.append(found)
                     tell(done * at_once, steps * at_once, found)
-                    if not self.can_gain:
-                        return best, path
-            if done == TIMED and self.deadline.is_set:
-                takes = (self.deadline.clock() - started) / done
-                steps = self._affordable(steps, takes, at_once)
             if done >= steps:
                 break
         return best, path
@@ -268,14 +265,15 @@ class StochasticDescent:
 
         All rows in a new order, again and again. At first few steps, to take the time.
         """
-        rest, most = np.zeros(0, np.int64), TIMED
+        rest, first = np.zeros(0, np.int64), TIMED
         while True:
             rest = np.concatenate([rest, self.rng.permutation(self.learnt)])
             steps = rest[: len(rest) - len(rest) % at_once].reshape(-1, at_once)
             rest = rest[steps.size :]
             while len(steps):
-                yield steps[:most]
-                steps, most = steps[most:], AHEAD
+                some, steps = np.split(steps, [first or AHEAD])
+                first = max(first - len(some), 0)
+                yield some
 
     def _some_pairs(self, steps: int) -> np.ndarray:
         """Centres that stand for the regulariser, of each of the steps."""
@@ -377,5 +375,4 @@ class StochasticDescent:
         found = self.scores(place, self.watched)
         if not np.isfinite(found).all():
             return math.inf
-        self.can_gain = self.targets.can_gain(found, self.watched)
         return self.targets.validation_loss(found, self.watched)
