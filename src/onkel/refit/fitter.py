@@ -1,5 +1,6 @@
 """Makes machines of a given budget: centres, C, moves, calibration, coefficients."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +35,10 @@ MOST_COORDINATES, LARGEST = 2**20, 1e15
 PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 30, 200, 2**23
 # Rows for each centre, and in all, with which such a descent begins. Visits: the most
 # for a centre, and for a row so many where centres are `USUAL`, more by a power of
-# their number where they are more; the fewest in all. Share of the time.
+# their number where they are more; the fewest kernel values in all. Share of the
+# time.
 BEGINNING, BEGINNING_IN_ALL = 8, 10_000
-VISITS, EPOCHS, USUAL, POWER, FEWEST_VISITS = 3600, 5, 500, 0.7, 100_000
+VISITS, EPOCHS, USUAL, POWER, FEWEST_VALUES = 3600, 5, 500, 0.7, 2**25
 FOLLOWED = 0.6
 NOBODY = np.zeros(0, np.int64)
 # Share of the time left in which the first coefficients are to be found, and that in
@@ -85,13 +87,23 @@ class Fitter(NamedTuple):
         """Those of the rows."""
         return self.sample.targets
 
+    @property
+    def adapts(self) -> bool:
+        """Whether rows are held out that may say how centres move."""
+        return self.adapt and len(self.held_out) == 1
+
+    def first_of(self, budgets: Sequence[int]) -> int:
+        """Return the first whose centres can be moved, or else the very first."""
+        movable = (each for each in budgets if self.adapts and self._can_move(each))
+        return next(movable, budgets[0])
+
     def weigh(self, budget: int) -> np.ndarray:
         """Weights of features to begin with: ones, unless centres are too many to move.
 
         Then fewer of them move, and leave the weights that they have found.
         """
         relevance = np.ones(self.sample.X.shape[1])
-        if not self.adapt or len(self.held_out) != 1 or self._can_move(budget):
+        if not self.adapts or self._can_move(budget):
             return relevance
         few = min(WEIGHING, budget // 2)
         while few >= FEWEST_WEIGHING and not self._can_move(few):
@@ -142,7 +154,7 @@ class Fitter(NamedTuple):
             return _Solved([], [], [], self.choice.C, np.inf, 0.0), relevance
         best = self._rising(trials)
         (first, *_), (held, *_) = best.scores, self.held_out
-        if len(trials) == 1 and self.adapt and self.targets.can_gain(first, held):
+        if self.adapts and self.targets.can_gain(first, held):
             return self._improved(best, relevance, rng)
         return best, relevance
 
@@ -188,7 +200,7 @@ class Fitter(NamedTuple):
 
     def _are_plenty(self, centres: int) -> bool:
         """Whether some of the rows say where to go as well as all of them."""
-        if not self.adapt or len(self.held_out) != 1:
+        if not self.adapts:
             return False
         X, targets = self.sample
         plenty = PLENTY_OF_VALUES if targets.is_regression else PLENTY
@@ -321,5 +333,5 @@ class Fitter(NamedTuple):
 def _visits(rows: int, centres: int) -> int:
     """How often rows are visited in all."""
     epochs = EPOCHS * (centres / USUAL) ** POWER
-    visits = max(int(min(epochs * rows, VISITS * centres)), FEWEST_VISITS)
+    visits = int(max(min(epochs * rows, VISITS * centres), FEWEST_VALUES / centres))
     return visits * rows_of_a_step(centres) // rows_of_a_step(1)

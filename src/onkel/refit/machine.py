@@ -48,10 +48,12 @@ MANY_ROWS = 10_000
 TURNS = 2
 # With fewer rows nothing can be held out.
 TOO_FEW = 10
-# budget="auto": the first, which is the default of who does not ask for "auto", the
-# first where time is limited, and the share of the error that doubling it twice has to
-# gain. Once may gain little where centres begin to be too many to be moved.
-FIRST_BUDGET, SMALLEST_BUDGET, WORTHWHILE = 500, 125, 0.02
+# budget="auto": the first, which is the default of who does not ask for "auto", or
+# fewer where only so many centres can be moved; where time is limited it is the last.
+# And the share of the error that doubling it twice has to gain: once may gain little
+# where centres begin to be too many to be moved.
+FIRST_BUDGETS, WORTHWHILE = (500, 250, 125), 0.02
+SMALLEST_BUDGET = FIRST_BUDGETS[-1]
 
 # With a deadline: rows of trials, the more the better, how many of these have to fit
 # into which share of the time.
@@ -255,13 +257,14 @@ def _fit(
         announce(f"{len(machine.points):,} centres, error {machine.error:.4g} held out")
         return machine
 
+    budget = request.budget or fitter.first_of(
+        FIRST_BUDGETS[-1:] if deadline.is_set else FIRST_BUDGETS
+    )
+    with tools.stopwatch.of(Work.SOLVING):
+        relevance = fitter.weigh(budget)
     if request.budget is not None:
-        with tools.stopwatch.of(Work.SOLVING):
-            relevance = fitter.weigh(request.budget)
-        return with_budget(request.budget, relevance)
-    relevance = np.ones(sample.X.shape[1])
+        return with_budget(budget, relevance)
     best, before = None, 0.0
-    budget = SMALLEST_BUDGET if deadline.is_set else FIRST_BUDGET
     errors: list[float] = []
     while True:
         now = deadline.clock()
