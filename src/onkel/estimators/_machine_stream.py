@@ -31,7 +31,7 @@ from onkel.refit.values import weighed
 # Rows of a stream before the first re-fit, and the growth from one to the next.
 FIRST_REFIT, GROWTH = 256, 1.3
 # Share of the budget that is the quick learner's.
-QUICK = 0.8
+QUICK = 0.5
 # Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # Rate at which the weights of the mixture learn, and the largest margin they see.
