@@ -25,10 +25,13 @@ from tests.exact import (
     budget_perceptron,
     forgetron,
     kernel_sgd,
+    klms,
     nbsgd,
+    norma,
     ogd,
     perceptron,
     projectron,
+    qklms,
     rbp,
 )
 
@@ -202,8 +205,27 @@ def keeping_systems() -> Iterator[Any]:
         yield System("Projectron", projectron.run, given, tasks=("regression",)), name
 
 
+def classics() -> Iterator[Any]:
+    """Systems of signal processing."""
+    full = {**SPHERE, "max_core": 10}
+    yield System("KLMS", klms.run, {"eta0": 0.3}), ""
+    yield System("QKLMS", qklms.run, {**SPHERE, "eta0": 0.3}), "ball"
+    yield System("QKLMS", qklms.run, {**full, "eta0": 0.3}), "full"
+    dropped = {**full, "when_full": "drop"}
+    yield System("QKLMS", qklms.run, dropped, tasks=("regression",)), "dropped"
+    for loss, tasks in LOSSES:
+        given = {**CONSTANT, **BUDGETED, "loss": loss}
+        if loss in FEW:
+            yield System("NORMA", norma.run, given, tasks=tasks), "constant"
+        if loss in SLOPES:
+            given = {**given, "learning_rate": "invscaling"}
+            yield System("NORMA", norma.run, given, tasks=tasks), "invscaling"
+
+
 def cases() -> Iterator[Any]:
-    everything = itertools.chain(systems(), covering_systems(), keeping_systems())
+    everything = itertools.chain(
+        systems(), covering_systems(), keeping_systems(), classics()
+    )
     for system, variant in everything:
         for task in system.tasks:
             loss = system.parameters.get("loss", "")
@@ -400,7 +422,7 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
     [
         case
         for case in with_few_losses(CASES)
-        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM")
+        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM", "NORMA")
     ],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
@@ -424,6 +446,7 @@ PARENT = {
     "NBSGD": "KernelSGD",
     "BPA": "BPA",
     "BudgetPerceptron": "KernelPerceptron",
+    "NORMA": "OGD",
 }
 
 
