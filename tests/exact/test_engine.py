@@ -494,6 +494,19 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_rows_at_the_radius_are_covered_by_qklms(dtype: Any, sparse: bool) -> None:
+    X, y = data("regression", seed=6)
+    X = np.round(2 * X) / 2  # on a lattice, where many distances are 1
+    system = System("QKLMS", qklms.run, {"coverage_radius": 1.0})
+    wanted = system.run(X, y, "regression", gamma=0.5)
+    model = system.estimator("regression", gamma=0.5)
+    rows = scipy.sparse.csr_array(X.astype(dtype)) if sparse else X.astype(dtype)
+    agree(learn(model, rows, y, "regression", [70]), wanted.scores, TOLERANCE[dtype])
+    assert model.model_size_ == len(wanted.centers)
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_threads_do_not_change_the_result(
     kernel: str, monkeypatch: pytest.MonkeyPatch

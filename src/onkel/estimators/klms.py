@@ -14,9 +14,9 @@ Every row with an error becomes a centre, with the coefficient eta e_t.
 | a_j(n) | dual_coef_ |
 
 Steps must be short: with k(x, x) = 1 a row's error is multiplied by 1 - eta0, by
-1 - 2 eta0 with several classes, and beyond -1 errors grow without end. A larger
-k(x, x), as the poly and the linear kernel have, wants an eta0 that is smaller by as
-much; and a row that weighs more would want a shorter step, so rows have no weights.
+1 - 2 eta0 with several classes, and below -1 errors grow without end. A larger k(x, x),
+as of the poly and the linear kernel, wants an eta0 that is smaller by as much; so would
+a row that weighs more, and rows have no weights.
 
 Deviations: rows without an error are not stored. Several classes, of which the paper
 says nothing: the error is that of the margin, e = 1 - (f_y - max_{j != y} f_j), as y e

@@ -19,8 +19,8 @@ less its leaving changes.
 Deviations: without the paper's offset b, and without its variants in which nu chooses
 the margin, or the width of the tube. The paper's window is that of the last tau rows,
 with a loss or without; ours is of as many centres, so that it is never shorter. The
-newcomer takes the slot of the centre that left. At a margin of 1 the hinge has a slope
-of 0, in the paper of -y.
+newcomer takes the slot of the centre that left. Exactly at a margin of 1 the hinge has
+a slope of 0.
 """
 
 from onkel.budget.slide import Slide

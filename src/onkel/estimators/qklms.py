@@ -6,8 +6,8 @@ e_t = y_t - f_t(x_t) and c_j the centre nearest to x_t:
     f_{t+1} = f_t + eta e_t k(c_j, .)    if |x_t - c_j| <= epsilon_U
     f_{t+1} = f_t + eta e_t k(x_t, .)    otherwise; x_t becomes a centre
 
-The centre takes the whole step, whatever k(c_j, x_t) is. No two centres are as near as
-epsilon_U, so that there are never more than rows that far apart.
+The centre takes the whole step, whatever k(c_j, x_t) is. Centres are further apart than
+epsilon_U, so that a bounded region holds a bounded number of them.
 
 | symbol | here |
 |---|---|
