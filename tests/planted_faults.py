@@ -32,6 +32,7 @@ NEAR = {
     "budget/discard.py": ["exact/test_engine"],
     "budget/sample.py": ["exact/test_engine"],
     "budget/forget.py": ["exact/test_engine"],
+    "budget/slide.py": ["unit/test_budgets", "exact/test_engine"],
     "budget/cover.py": ["unit/test_cover", "exact/test_engine"],
     "engine/online.py": ["contract/test_numbers", "invariants/test_degenerate"],
     "engine/evaluation.py": ["unit/test_threads", "exact/test_engine"],

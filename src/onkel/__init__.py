@@ -22,12 +22,15 @@ from onkel.estimators.kernel_perceptron import (
     KernelPerceptronRegressor,
 )
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
+from onkel.estimators.klms import KLMSClassifier, KLMSRegressor
 from onkel.estimators.llsvm import LLSVMClassifier, LLSVMRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
 from onkel.estimators.nogd import NOGDClassifier, NOGDRegressor
+from onkel.estimators.norma import NORMAClassifier, NORMARegressor
 from onkel.estimators.nystrom_features import NystromFeatures
 from onkel.estimators.ogd import OGDClassifier, OGDRegressor
 from onkel.estimators.projectron import ProjectronClassifier, ProjectronRegressor
+from onkel.estimators.qklms import QKLMSClassifier, QKLMSRegressor
 from onkel.estimators.rbp import RBPClassifier, RBPRegressor
 from onkel.storage.model_file import ModelFileError, load, save
 from onkel.stream.progressive import progressive
@@ -53,6 +56,8 @@ __all__ = [
     "ForgetronClassifier",
     "ForgetronRegressor",
     "FourierFeatures",
+    "KLMSClassifier",
+    "KLMSRegressor",
     "KernelClassifier",
     "KernelPerceptronClassifier",
     "KernelPerceptronRegressor",
@@ -66,11 +71,15 @@ __all__ = [
     "NBSGDRegressor",
     "NOGDClassifier",
     "NOGDRegressor",
+    "NORMAClassifier",
+    "NORMARegressor",
     "NystromFeatures",
     "OGDClassifier",
     "OGDRegressor",
     "ProjectronClassifier",
     "ProjectronRegressor",
+    "QKLMSClassifier",
+    "QKLMSRegressor",
     "RBPClassifier",
     "RBPRegressor",
     "__version__",

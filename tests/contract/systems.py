@@ -76,7 +76,7 @@ class System(NamedTuple):
     @property
     def covers(self) -> bool:
         """Whether a row may give its update to a centre that was there."""
-        return self.name.startswith("AVM")
+        return self.name.startswith(("AVM", "QKLMS"))
 
     @property
     def explicit(self) -> bool:
@@ -113,6 +113,7 @@ CLASSIFIERS = {
     "ogd": System("OGDClassifier", CONSTANT),
     "bogd": System("BOGDClassifier", {**BOUNDED, **CONSTANT}),
     "bogd++": System("BOGDClassifier", {**BOUNDED, **CONSTANT, "sampling": "weighted"}),
+    "norma": System("NORMAClassifier", {**BOUNDED, **CONSTANT}),
     "sgd": System("KernelSGDClassifier", PEGASOS),
     "bsgd": System("BSGDClassifier", {**BOUNDED, **PEGASOS}),
     "bsgd-ball": System(
@@ -169,6 +170,9 @@ REGRESSORS = {
         "AVMRegressor",
         {**PEGASOS, **COVER, "max_core": BUDGET, "average": "poly"},
         True,
+    ),
+    "qklms-r": System(
+        "QKLMSRegressor", {**COVER, "eta0": 0.3, "max_core": BUDGET}, True
     ),
     "fogd-r": System("FOGDRegressor", {**CONSTANT, **FOURIER}, True),
     "nogd-r": System("NOGDRegressor", {**BOUNDED, **CONSTANT}, True),

@@ -17,7 +17,7 @@ from sklearn.base import RegressorMixin
 
 import onkel
 from tests import EVERYTHING
-from tests.exact import avm, bogd, bsgd, kernel_sgd, nbsgd, ogd
+from tests.exact import avm, bogd, bsgd, kernel_sgd, klms, nbsgd, norma, ogd, qklms
 from tests.exact.averaging import Average
 from tests.exact.test_engine import (
     BUDGETED,
@@ -55,6 +55,8 @@ def permanent() -> Iterator[Any]:
             given |= {"alpha": 0.3, "t0": 0.0, "ball": True}
         system = System(name, run, given, name == "AVM")
         yield pytest.param(system, "regression", id=f"{name}-squared-ball")
+    yield pytest.param(System("KLMS", klms.run), "multiclass", id="KLMS")
+    yield pytest.param(System("QKLMS", qklms.run, SPHERE), "regression", id="QKLMS")
 
 
 def deleting() -> Iterator[Any]:
@@ -75,6 +77,8 @@ def deleting() -> Iterator[Any]:
         given = {**CONSTANT, **BUDGETED, "sampling": sampling, "max_coef": 1.3}
         system = System("BOGD", bogd.run, given, True)
         yield pytest.param(system, task, id=f"BOGD-{sampling}-{task}")
+    system = System("NORMA", norma.run, {**CONSTANT, **BUDGETED})
+    yield pytest.param(system, "binary", id="NORMA")
     given = {**PEGASOS, **BUDGETED, **REMOVAL, "alpha": 0.5, "ball": True}
     system = System("BSGD", bsgd.run, {**given, "loss": "squared_error"})
     yield pytest.param(system, "regression", id="BSGD-ball")
@@ -134,9 +138,9 @@ def test_means_of_systems_that_never_delete(
 
 
 # Centres that left are kept in one way, whoever made them leave.
-KEPT_EXACTLY = ("BSGD-removal", "BSGD-merge", "BSGD-ball", "BOGD")
+KEPT_EXACTLY = ("BSGD-removal", "BSGD-merge", "BSGD-ball", "BOGD", "NORMA")
 # And folding does not see the ball, which AVM's mean does.
-FOLDED = ("BSGD-removal", "BSGD-merge", "BSGD-projection", "NBSGD", "BOGD")
+FOLDED = ("BSGD-removal", "BSGD-merge", "BSGD-projection", "NBSGD", "BOGD", "NORMA")
 
 
 def deleting_in_both_ways() -> Iterator[Any]:

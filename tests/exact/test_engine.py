@@ -25,10 +25,13 @@ from tests.exact import (
     budget_perceptron,
     forgetron,
     kernel_sgd,
+    klms,
     nbsgd,
+    norma,
     ogd,
     perceptron,
     projectron,
+    qklms,
     rbp,
 )
 
@@ -202,8 +205,27 @@ def keeping_systems() -> Iterator[Any]:
         yield System("Projectron", projectron.run, given, tasks=("regression",)), name
 
 
+def classics() -> Iterator[Any]:
+    """Systems of signal processing."""
+    full = {**SPHERE, "max_core": 10}
+    yield System("KLMS", klms.run, {"eta0": 0.3}), ""
+    yield System("QKLMS", qklms.run, {**SPHERE, "eta0": 0.3}), "ball"
+    yield System("QKLMS", qklms.run, {**full, "eta0": 0.3}), "full"
+    dropped = {**full, "when_full": "drop"}
+    yield System("QKLMS", qklms.run, dropped, tasks=("regression",)), "dropped"
+    for loss, tasks in LOSSES:
+        given = {**CONSTANT, **BUDGETED, "loss": loss}
+        if loss in FEW:
+            yield System("NORMA", norma.run, given, tasks=tasks), "constant"
+        if loss in SLOPES:
+            given = {**given, "learning_rate": "invscaling"}
+            yield System("NORMA", norma.run, given, tasks=tasks), "invscaling"
+
+
 def cases() -> Iterator[Any]:
-    everything = itertools.chain(systems(), covering_systems(), keeping_systems())
+    everything = itertools.chain(
+        systems(), covering_systems(), keeping_systems(), classics()
+    )
     for system, variant in everything:
         for task in system.tasks:
             loss = system.parameters.get("loss", "")
@@ -400,7 +422,7 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
     [
         case
         for case in with_few_losses(CASES)
-        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM")
+        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM", "NORMA")
     ],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
@@ -424,6 +446,7 @@ PARENT = {
     "NBSGD": "KernelSGD",
     "BPA": "BPA",
     "BudgetPerceptron": "KernelPerceptron",
+    "NORMA": "OGD",
 }
 
 
@@ -469,6 +492,19 @@ def test_with_room_for_all_rows_a_system_equals_its_parent(
         learn(theirs, X, y, task, []).reshape(ROWS, -1),
         1e-10,
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_rows_at_the_radius_are_covered_by_qklms(dtype: Any, sparse: bool) -> None:
+    X, y = data("regression", seed=6)
+    X = np.round(2 * X) / 2  # on a lattice, where many distances are 1
+    system = System("QKLMS", qklms.run, {"coverage_radius": 1.0})
+    wanted = system.run(X, y, "regression", gamma=0.5)
+    model = system.estimator("regression", gamma=0.5)
+    rows = scipy.sparse.csr_array(X.astype(dtype)) if sparse else X.astype(dtype)
+    agree(learn(model, rows, y, "regression", [70]), wanted.scores, TOLERANCE[dtype])
+    assert model.model_size_ == len(wanted.centers)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])

@@ -14,10 +14,13 @@ from tests.exact import (
     budget_perceptron,
     forgetron,
     kernel_sgd,
+    klms,
     nbsgd,
+    norma,
     ogd,
     perceptron,
     projectron,
+    qklms,
     rbp,
 )
 from tests.exact.ball import radius
@@ -199,6 +202,28 @@ def test_bogd_on_a_large_budget_equals_ogd(n_classes, loss, sampling):
     parent = ogd.run(X, y, **common)
     child = bogd.run(X, y, budget=50, sampling=sampling, rng=Told(), **common)
     assert_same(child, parent)
+
+
+@pytest.mark.parametrize("n_classes", TASKS)
+def test_norma_and_qklms_with_all_rows_equal_their_parents(n_classes):
+    X, y = stream(50, n_classes)
+    steps = {"n_classes": n_classes, "eta0": 0.4}
+    given = {**steps, "loss": losses_for(n_classes)[0], "alpha": 0.02}
+    for schedule in ("constant", "invscaling"):
+        given["learning_rate"] = schedule
+        assert_same(norma.run(X, y, budget=50, **given), ogd.run(X, y, **given))
+    parent = klms.run(X, y, **steps)
+    assert_same(qklms.run(X, y, coverage_radius=1e-9, **steps), parent)
+
+
+def test_errors_of_klms_solve_a_triangular_system():
+    # e_t + eta sum_{i < t} k(x_i, x_t) e_i = d_t
+    X, y = stream(50, None)
+    earlier = np.tril(gram(X, X, gamma=0.5), -1)
+    e = np.linalg.solve(np.eye(50) + 0.4 * earlier, y)
+    found = klms.run(X, y, gamma=0.5, eta0=0.4)
+    np.testing.assert_allclose(found.coef[0], 0.4 * e, rtol=1e-10)
+    np.testing.assert_allclose(found.scores[:, 0], y - e, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -22,6 +22,7 @@ from onkel.budget.project_newest import ProjectNewest
 from onkel.budget.redundant import Redundant
 from onkel.budget.remove import Remove
 from onkel.budget.sample import Uniform, Weighted, waterfill
+from onkel.budget.slide import Slide
 from tests.unit.hand_made import Bench, Numbers, linear, poly, rbf, update
 
 FIVE = [0.5, -1.0, 2.0, 0.25, -0.75]
@@ -52,6 +53,7 @@ def survivors(bench: Bench) -> dict[int, np.ndarray]:
 
 HARD = [
     Discard(6),
+    Slide(6),
     Uniform(6, 100.0),
     Weighted(6, 100.0),
     ProjectNewest(6),
@@ -194,6 +196,18 @@ def test_the_largest_number_discards_the_last_centre() -> None:
     bench = Bench(FIVE)
     take_in(bench, Discard(5), update(-1.0), ALMOST_ONE)
     assert bench.births == [1, 2, 3, 4, 6]
+
+
+# ---- a window ------------------------------------------------------------------------
+
+
+def test_a_window_slides_past_the_oldest_again_and_again() -> None:
+    bench = Bench(FIVE, rows=7)
+    for t in range(7):
+        take_in(bench, Slide(5), update(0.1), t=t)
+        assert sorted(bench.births) == list(range(t + 2, t + 7))
+    assert bench.model.counters[0].maintenance == 7
+    np.testing.assert_array_equal(bench.located(), bench.rows[[5, 6, 2, 3, 4]])
 
 
 # ---- unbiased sampling ---------------------------------------------------------------

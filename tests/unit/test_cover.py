@@ -31,7 +31,7 @@ def with_room(budget: Cover, capacity: int) -> Cover:
     )
 
 
-SHAPES = ("sphere", "box", "grid")
+SHAPES = ("sphere", "ball", "box", "grid")
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 
 
@@ -54,6 +54,8 @@ def covers(shape: str, radius: float, core: np.ndarray, x: np.ndarray) -> bool:
     """Say whether a core covers a point, by definition."""
     if shape == "sphere":
         return bool(((core - x) ** 2).sum() < radius**2)
+    if shape == "ball":
+        return bool(((core - x) ** 2).sum() <= radius**2)
     half_width = radius / math.sqrt(len(x))
     if shape == "box":
         return bool((np.abs(core - x) < half_width).all())
@@ -204,6 +206,11 @@ def test_a_sphere_covers_what_is_nearer_than_its_radius() -> None:
     bench = empty([[0.0, 0.0], [3.0, 4.0], [2.9, 4.0], [0.0, -4.99], [-3.0, 4.0]])
     budget = covering("sphere", 5.0)
     assert learn(bench, budget) == [0, 1, 1, 0, 2]
+
+
+def test_a_ball_also_covers_what_is_as_far_as_its_radius() -> None:
+    bench = empty([[0.0, 0.0], [3.0, 4.0], [3.0, 4.01], [0.0, -5.0], [-3.0, 4.0]])
+    assert learn(bench, covering("ball", 5.0)) == [0, 0, 1, 0, 0]
 
 
 def test_of_several_spheres_the_nearest_takes_it_the_oldest_on_ties() -> None:

@@ -1,9 +1,10 @@
-"""Cover the points by cells, and let a cell's core stand for all of them (AVM).
+"""Cover the points by cells, and let a cell's core stand for all of them (AVM, QKLMS).
 
 A row that proposes an update gives it to the core that covers it; if none does, the row
 becomes a core itself. Nobody ever leaves, and there are never more cores than cells:
 
     sphere   the nearest core covers, if it is nearer than the radius r
+    ball     the nearest core covers, if it is no further than the radius r
     box      cores cover whose features differ by less than r / sqrt(d) each, so that
              cells have the diameter 2 r; the nearest of them is taken
     grid     the core of the same cell of a grid with side 2 r / sqrt(d) covers
@@ -49,6 +50,7 @@ class Shape(IntEnum):
     SPHERE = 0
     BOX = 1
     GRID = 2
+    BALL = 3
 
 
 @strategy(
@@ -166,13 +168,16 @@ def _find(
         slot = nearest_in_box(model, block, t, budget.mark, budget.half_width)
     elif budget.shape == Shape.GRID:
         slot = _core_of_cell(budget, model, block, key)
-    if slot == NO_CORE and (full or budget.shape == Shape.SPHERE):
+    ball = budget.shape == Shape.BALL
+    is_round = ball or budget.shape == Shape.SPHERE
+    if slot == NO_CORE and (full or is_round):
         only_cores = budget.counters[0].cores == model.counters[0].count
         limit = budget.radius * budget.radius
         found = nearest(model, block, t, budget.mark, only_cores, limit)
         # The square of a very small radius is 0, but a point covers its duplicates.
         inside = found.squared < limit or found.squared == 0.0
-        covered = budget.shape == Shape.SPHERE and inside
+        inside = inside or (ball and found.squared == limit)
+        covered = is_round and inside
         if covered or full:
             slot = DROPPED if budget.drops and not covered else found.slot
             budget.counters[0].absorbed += moves and not covered

@@ -197,6 +197,19 @@ class FixedSteps(Tube):
         return rates.constant(self.eta0)
 
 
+@group
+class LeastSquares:
+    """Steps towards targets, each a constant share of the error."""
+
+    eta0: float = parameter(POSITIVE, default=0.5, text="Step size.")
+
+    def _loss(self) -> Loss:
+        return losses.make("squared_error")
+
+    def _rate(self) -> Rate:
+        return rates.constant(self.eta0)
+
+
 # ---- the rate
 
 

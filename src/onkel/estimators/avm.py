@@ -34,18 +34,12 @@ With the ball the model keeps the Gram matrix of its centres.
 """
 
 import math
-import warnings
-from typing import Any
-
-import numpy as np
 
 from onkel.budget import cover
 from onkel.budget.declaration import UNLIMITED
-from onkel.engine.learner import Learner
 from onkel.engine.plan import Plan
-from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._classifier import LossClassifier
-from onkel.estimators._coverage import Covering
+from onkel.estimators._coverage import Covered
 from onkel.estimators._groups import (
     AnyKernel,
     Averaged,
@@ -67,12 +61,9 @@ from onkel.estimators._parameters import (
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem.kernels import Kernel
 
-# Kernel value at the edge of a cell below which the paper's heuristic is a bad guess.
-LEAST_ALIKE = 0.3
-
 
 @group
-class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
+class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covered):
     """What classifier and regressor share."""
 
     coverage: str = parameter(
@@ -98,24 +89,17 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
         text="Whether boxes are twice as wide, as in the paper, whose cells then have "
         "twice the diameter.",
     )
-
-    when_full: str = parameter(
-        one_of({"absorb", "drop"}),
-        default="absorb",
-        text="What becomes of the update of a row that no core covers when there are "
-        'max_core of them. "absorb": the nearest core takes it. "drop": it is lost, as '
-        "in the authors' code.",
+    lazy_core: bool = parameter(
+        BOOLEAN,
+        default=True,
+        text="Whether only rows with an update may become cores; False for all, as in "
+        "the paper.",
     )
 
     @property
     def n_cores_(self) -> int:
         """Centres that cover a cell; the others were kept because of approx_beta."""
         return int(self._fitted().budget.counters[0].cores)
-
-    @property
-    def n_absorbed_(self) -> int:
-        """Updates that no core covered when there were max_core; see `when_full`."""
-        return int(self._fitted().budget.counters[0].absorbed)
 
     @property
     def coverage_gap_(self) -> float:
@@ -135,34 +119,6 @@ class AVM(Ball, Averaged, Refitted, AnyKernel, Passes, Covering):
         if self.kernel == "laplacian":
             exponent = kernel.gamma * diameter * math.sqrt(self.n_features_in_)
         return math.sqrt(-2.0 * math.expm1(-exponent))
-
-    def _look_at(self, X: Any) -> None:
-        self.coverage_radius_ = self._radius(X)
-
-    def _take_statistics(self, like: Any) -> None:
-        super()._take_statistics(like)
-        self.coverage_radius = like.budget.radius
-
-    def _depends_on_rows(self) -> bool:
-        return super()._depends_on_rows() or self.coverage_radius == "auto"
-
-    def _new_learner(
-        self, X: Any, outputs: int, n_rows: int | None
-    ) -> tuple[Learner, np.random.Generator]:
-        learner, order = super()._new_learner(X, outputs, n_rows)
-        gamma, radius = learner.plan.kernel.gamma, self.coverage_radius_
-        value = math.exp(-gamma * radius * radius)
-        guessed = self.coverage_radius == "auto" and self.kernel == "rbf"
-        if guessed and value < LEAST_ALIKE:
-            warnings.warn(
-                f'coverage_radius="auto" chose {radius:.3g}. With gamma={gamma:.3g} a '
-                f"core and a point at the edge of its cell have a kernel value of "
-                f"{value:.2g} only, so cores stand for rows that are hardly like them. "
-                "For better predictions and a larger model try coverage_radius="
-                f"{math.sqrt(math.log(2.0) / gamma):.3g}, where it is 1/2.",
-                stacklevel=levels_to_the_caller(),
-            )
-        return learner, order
 
     def _plan(self, kernel: Kernel) -> Plan:
         plan: Plan = super()._plan(kernel)

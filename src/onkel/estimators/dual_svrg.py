@@ -84,6 +84,7 @@ class DualSVRG(Budgeted, Regularised, Passes, Covering, Featured):
         "None for no limit.",
     )
     lazy_core: bool = parameter(
+        BOOLEAN,
         default=True,
         text="Whether only rows with an update may become centres of the coverage "
         "oracle; False for all, as in the paper.",

@@ -1,4 +1,4 @@
-"""OGD: online gradient descent in the space of a kernel (NORMA).
+"""OGD: online gradient descent in the space of a kernel (NORMA, without its window).
 
 Objective per row  alpha/2 |f|^2 + l(f(x_t), y_t);  update, g = dl/df at f_t(x_t):
 
