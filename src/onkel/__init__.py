@@ -22,6 +22,7 @@ from onkel.estimators.kernel_perceptron import (
     KernelPerceptronRegressor,
 )
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
+from onkel.estimators.krls import KRLSClassifier, KRLSRegressor
 from onkel.estimators.llsvm import LLSVMClassifier, LLSVMRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
 from onkel.estimators.nogd import NOGDClassifier, NOGDRegressor
@@ -53,6 +54,8 @@ __all__ = [
     "ForgetronClassifier",
     "ForgetronRegressor",
     "FourierFeatures",
+    "KRLSClassifier",
+    "KRLSRegressor",
     "KernelClassifier",
     "KernelPerceptronClassifier",
     "KernelPerceptronRegressor",

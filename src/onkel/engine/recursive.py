@@ -1,0 +1,632 @@
+"""Phase 2 of KRLS: recursive least squares on the centres, and how sure they are.
+
+A row t is predicted by what the centres say of it, z = R' k_t, with the root of
+`onkel.model.inverse`, K^-1 = R R'. In these coordinates the prior of a function is the
+standard normal distribution, so that nothing is large where centres are close:
+
+    m     mean of each output        f = z'm
+    V     covariance of all of them  var_f = r2 + z'V z,  r2 = k(x_t, x_t) - z'z
+
+    forget           V <- lam V + (1 - lam) I,  m <- sqrt(lam) m,  f <- sqrt(lam) f
+    learn            h = V z,  var_y = noise / weight + var_f,  e = y - f
+                     m <- m + h e / var_y,  V <- V - h h' / var_y
+    x_t is a centre  before it learns, m gets a zero, V a row of the identity, z the
+                     square root of r2
+    p leaves         R <- R H, m <- H m, V <- H V H, H the reflection that turns row p
+                     of R into (0, ..., 0, rho); the last coordinate leaves
+
+Beyond the budget that centre leaves whose value the others know best without it, the
+least sum over outputs of (a_p / Q_pp)^2, with a = R m, the coefficients, and Q = K^-1.
+If it is the newcomer, nothing but m and V changes, and the root is only read.
+
+It is large, as V is, so what takes long is to read them. V is a triangle; what a row
+changes of it is held back until the next row reads it anyway. The coefficients follow
+the mean only where somebody asks for them: who is to leave, or at the end of a block.
+
+The scores of the rows, each before it is learnt, also tell how wide errors are for
+their variance (`misfit`), and how steep log-odds are over scores (`slope`).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.declaration import strategy
+from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inner, shared
+from onkel.engine import passes
+from onkel.engine.dual import target
+from onkel.engine.evaluation import (
+    kernel_values,
+    largest_score,
+    norms_of,
+)
+from onkel.engine.evaluation import norms as measured
+from onkel.engine.passes import Batch
+from onkel.engine.threads import blas_in_one_thread
+from onkel.model.expansion import drop, first_smallest, insert
+from onkel.model.growing import enlarged
+from onkel.model.inverse import (
+    CHECK_EVERY,
+    JITTER,
+    Inverse,
+    inverse_column,
+    inverse_diagonal,
+)
+from onkel.model.ranges import WORK, finite, not_negative, positive
+from onkel.model.rows import (
+    beside,
+    between_centers,
+    copy,
+    copy_row,
+    order_for,
+    rows_of,
+)
+from onkel.model.rows_ahead import dot
+from onkel.model.state import Block, Model, Update
+from onkel.problem.kernels import Kernel, between, diagonal
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
+from onkel.problem.tasks import judge
+
+# Variances of coordinates in a model file: above the prior's only by rounding.
+WIDEST = 1.0 + 1e-3
+# Of log-odds over scores: where they begin, as one row may have it, and how far they
+# may go.
+FIRST_SLOPE, FLATTEST, STEEPEST = 2.0, 1e-2, 1e2
+
+TALLY = np.dtype(
+    [
+        ("rows", np.float64),  # scores that had a weight, as far as not forgotten
+        ("misfit", np.float64),  # sum of their e^2 / var_y, likewise
+        ("slope", np.float64),  # of log-odds over f / sqrt(1 + var_f)
+        ("curvature", np.float64),  # of the log-loss in it, likewise
+    ],
+    align=True,
+)
+HELD = np.dtype(
+    [
+        ("keep", np.float64),  # V is still to become keep V + (1 - keep) I
+        ("shrink", np.float64),  # - shrink g g'
+        ("known", np.int64),  # whether coefficients and diagonal are those of m and R
+    ],
+    align=True,
+)
+
+
+class RecursivePlan(NamedTuple):
+    """What phase 2 needs to know besides the posterior."""
+
+    kernel: Kernel
+    loss: Loss  # the squared error
+    rate: Rate  # constant; nothing shrinks by itself
+    ball: bool  # never; the learner asks every plan
+    noise: float  # variance of targets around the function, the prior's being k(x, x)
+    forgetting: float
+    threshold: float  # share of k(x, x) that must be new in a row, so that it stays
+    labels: bool  # whether targets are classes
+
+
+@strategy(
+    cache=Inverse,
+    newcomer=True,
+    ranges={
+        "mean": finite,
+        "spread": finite,
+        "coef": WORK,
+        "diagonal": WORK,
+        "projected": WORK,
+        "response": WORK,
+        "waiting": WORK,
+        "gain": WORK,
+        "cost": WORK,
+        "errors": WORK,
+        "held.keep": WORK,
+        "held.shrink": WORK,
+        "held.known": WORK,
+        "tally.rows": not_negative,
+        "tally.misfit": not_negative,
+        "tally.slope": positive,
+        "tally.curvature": positive,
+    },
+)
+class Posterior(NamedTuple):
+    """What is known of the function, on a hard budget; `make` constructs it."""
+
+    limit: int
+    mean: Any  # m, shape (outputs, capacity), float64
+    spread: Any  # V, shape (capacity, capacity), float64: its lower triangle
+    coef: Any  # R m, shape (outputs, capacity), float64
+    diagonal: Any  # of K^-1, shape (capacity,), float64
+    projected: Any  # z, likewise
+    response: Any  # V z, likewise
+    waiting: Any  # g of what is held back, likewise
+    gain: Any  # R V z, likewise
+    cost: Any  # of leaving, likewise
+    errors: Any  # e / var_y, shape (outputs,), float64
+    held: Any  # shape (1,), of HELD
+    tally: Any  # shape (1,), of TALLY
+
+
+def make(limit: int) -> Posterior:
+    """Make the posterior of no rows.
+
+    Examples
+    --------
+    >>> make(limit=10).tally[0].rows.item()
+    0.0
+    """
+    tally = np.zeros(1, TALLY).view(np.recarray)
+    tally.slope, tally.curvature = FIRST_SLOPE, 1.0
+    square, line = np.zeros((0, 0)), np.zeros(0)
+    return Posterior(
+        *(limit, square, square, square),
+        *(line, line, line, line, line, line, line),
+        np.zeros(1, HELD).view(np.recarray),
+        tally,
+    )
+
+
+@resized.register
+def _resized(belief: Posterior, model: Model) -> Posterior:
+    (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
+    work = [np.zeros(capacity) for _ in range(6)]
+    held = np.zeros(1, HELD).view(np.recarray)
+    held.keep = 1.0
+    return Posterior(
+        belief.limit,
+        enlarged(belief.mean[:, :size], outputs, capacity),
+        enlarged(belief.spread[:size, :size], capacity, capacity),
+        np.zeros((outputs, capacity)),
+        *work,
+        np.zeros(outputs),
+        held,
+        belief.tally,
+    )
+
+
+@relabelled.register
+def _relabelled(belief: Posterior, matrix: np.ndarray) -> Posterior:
+    """Map the outputs by a matrix (new x old); see `state.relabelled`."""
+    return belief._replace(
+        mean=np.ascontiguousarray(matrix @ belief.mean),
+        coef=np.zeros((len(matrix), belief.coef.shape[1])),
+        errors=np.zeros(len(matrix)),
+    )
+
+
+@refuse_nonsense.register
+def _refuse_nonsense(belief: Posterior, model: Model) -> None:
+    size = int(model.counters[0].count)
+    variances = np.diagonal(belief.spread)[:size]
+    if not ((variances > 0.0) & (variances <= WIDEST)).all():
+        raise ValueError("Posterior.spread has a variance that rows cannot have left")
+
+
+# Compiled on their own, because within a walk loops over a matrix come out slower. Four
+# directions at a time: what they have in common is then read once.
+@shared
+def _project(turned: Any, column: Any, z: Any) -> None:
+    """Compute root' column."""
+    size = len(z)
+    full = size - size % 4
+    for k in range(0, full, 4):
+        first, second = turned[k, :size], turned[k + 1, :size]
+        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(size):
+            a += first[i] * column[i]
+            b += second[i] * column[i]
+            c += third[i] * column[i]
+            d += fourth[i] * column[i]
+        z[k], z[k + 1], z[k + 2], z[k + 3] = a, b, c, d
+    for k in range(full, size):
+        z[k] = dot(turned[k], column, size)
+
+
+@shared
+def _represent(turned: Any, z: Any, h: Any, shares: Any, gain: Any) -> None:
+    """Compute root z and root h."""
+    size = len(z)
+    full = size - size % 4
+    shares[:] = 0.0
+    gain[:] = 0.0
+    for k in range(0, full, 4):
+        first, second = turned[k, :size], turned[k + 1, :size]
+        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
+        a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
+        p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
+        for i in range(size):
+            u, v, w, x = first[i], second[i], third[i], fourth[i]
+            shares[i] += a * u + b * v + (c * w + d * x)
+            gain[i] += p * u + q * v + (r * w + s * x)
+    for k in range(full, size):
+        own, a, p = turned[k], z[k], h[k]
+        for i in range(size):
+            shares[i] += a * own[i]
+            gain[i] += p * own[i]
+
+
+@shared
+def _combine(turned: Any, mean: Any, coef: Any) -> None:
+    """Compute root m of each output."""
+    size = mean.shape[1]
+    coef[:] = 0.0
+    for k in range(size):
+        own = turned[k]
+        for o in range(len(mean)):
+            value, out = mean[o, k], coef[o]
+            for i in range(size):
+                out[i] += value * own[i]
+
+
+@shared
+def _advance(
+    spread: Any, keep: float, shrink: float, waiting: Any, z: Any, out: Any
+) -> None:
+    """Let V become keep V + (1 - keep) I - shrink g g', and `out` its product with z.
+
+    One pass: a number of the triangle stands for two of the matrix.
+    """
+    size = len(z)
+    out[:] = 0.0
+    for k in range(size):
+        own, part, change = spread[k, :k], z[k], shrink * waiting[k]
+        total = 0.0
+        for i in range(k):
+            value = keep * own[i] - change * waiting[i]
+            own[i] = value
+            total += value * z[i]
+            out[i] += value * part
+        diagonal = keep * spread[k, k] + (1.0 - keep) - change * waiting[k]
+        spread[k, k] = diagonal
+        out[k] = total + diagonal * part
+
+
+@shared
+def _turn(spread: Any, mirror: Any, image: Any) -> None:
+    """Subtract mirror image' and image mirror' from V."""
+    for k in range(len(spread)):
+        own, a, b = spread[k, : k + 1], mirror[k], image[k]
+        for i in range(k + 1):
+            own[i] -= a * image[i] + b * mirror[i]
+
+
+@shared
+def follow_repair(cache: Inverse, before: Any, mean: Any, spread: Any) -> None:
+    """Express m and V by the root as it is now, which was `before` until repaired.
+
+    Both are roots of K^-1, so that T = R' K R_before is orthogonal.
+    """
+    size = len(before)
+    gram = cache.values[:size, :size].copy()
+    now = np.ascontiguousarray(cache.root[:size, :size].T)
+    for i in range(size):
+        gram[i, i] *= 1.0 + JITTER
+    turn = np.dot(now, np.dot(gram, before))
+    known = spread[:size, :size].copy()
+    for i in range(size):
+        for k in range(i):
+            known[k, i] = known[i, k]
+    known = np.dot(np.dot(turn, known), np.ascontiguousarray(turn.T))
+    for i in range(size):
+        for k in range(i + 1):
+            spread[i, k] = 0.5 * (known[i, k] + known[k, i])
+    for o in range(len(mean)):
+        mean[o, :size] = np.dot(turn, mean[o, :size].copy())
+
+
+# Rows whose variances are found at a time.
+TILE = 256
+
+
+def variances(
+    plan: RecursivePlan, belief: Posterior, model: Model, X: Any
+) -> np.ndarray:
+    """Find the variances of the function at some rows: r2 + z'V z of each."""
+    size = int(model.counters[0].count)
+    root = np.ascontiguousarray(model.cache.root[:size, :size])
+    spread = np.tril(belief.spread[:size, :size], -1)
+    spread = spread + spread.T + np.diag(np.diagonal(belief.spread)[:size])
+    points = np.asarray(model.points[:size], np.float64, order=order_for(X))
+    norms = norms_of(plan.kernel, np.ascontiguousarray(points))
+    out = np.empty(X.shape[0])
+    with blas_in_one_thread:
+        for first in range(0, len(out), TILE):
+            some = X[first : first + TILE]
+            rows, values = rows_of(some, np.float64), np.empty((some.shape[0], size))
+            own = np.empty(len(values))
+            measured(plan.kernel, rows, own)
+            kernel_values(plan.kernel, rows, beside(rows, points), norms, values)
+            z = values @ root
+            inside = np.einsum("ti,ti->t", z, z)
+            left = np.maximum(diagonal(plan.kernel, own) - inside, 0.0)
+            known = np.einsum("ti,ti->t", z @ spread, z)
+            out[first : first + TILE] = left + np.maximum(known, 0.0)
+    return out
+
+
+@inner
+def _settle(belief: Posterior, size: int) -> None:
+    """Let V be what is held back of it."""
+    held, some = belief.held[0], belief.gain[:size]
+    _advance(
+        belief.spread, held.keep, held.shrink, belief.waiting[:size], some, belief.cost
+    )
+    held.keep, held.shrink = 1.0, 0.0
+
+
+@inner
+def _know(belief: Posterior, model: Model) -> None:
+    """Let coefficients and the diagonal of K^-1 be those of the mean and the root."""
+    size = model.counters[0].count
+    if belief.held[0].known:
+        return
+    turned = model.cache.root.T[:size]
+    _combine(turned, belief.mean[:, :size], belief.coef[:, :size])
+    inverse_diagonal(model.cache, size, belief.diagonal)
+    belief.held[0].known = 1
+
+
+@inner
+def _note(plan: RecursivePlan, belief: Posterior, y: float, f: Any, var: Any) -> None:
+    """Compare the scores of a row with what it is, before it is learnt.
+
+    The slope is that of logistic regression on one feature, by Newton's steps: a row's
+    part in gradient and curvature, over the sum of curvatures.
+    """
+    tally, outputs = belief.tally[0], len(f)
+    var_f, var_y, weight = var
+    tally.rows = plan.forgetting * tally.rows + outputs
+    tally.misfit *= plan.forgetting
+    for o in range(outputs):
+        tally.misfit += belief.errors[o] * belief.errors[o] * var_y
+    if not plan.labels:
+        return
+    narrow = 1.0 / math.sqrt(1.0 + var_f)
+    if outputs == 1:
+        score = y * f[0] * narrow
+        doubt = 1.0 / (1.0 + math.exp(min(tally.slope * score, 500.0)))
+        pull, bend = score * doubt, score * score * doubt * (1.0 - doubt)
+    else:
+        largest = f[0]
+        for o in range(1, outputs):
+            largest = max(largest, f[o])
+        total, first, second = 0.0, 0.0, 0.0
+        for o in range(outputs):
+            score = narrow * (f[o] - largest)
+            chance = math.exp(max(tally.slope * score, -500.0))
+            total += chance
+            first += chance * score
+            second += chance * score * score
+        first /= total
+        pull = narrow * (f[int(y)] - largest) - first
+        bend = second / total - first * first
+    tally.curvature = plan.forgetting * tally.curvature + weight * bend
+    # What forgetting leaves must still steady the step.
+    step = weight * pull / max(tally.curvature, 1.0)
+    tally.slope = min(max(tally.slope + step, FLATTEST), STEEPEST)
+
+
+@inner
+def _move_mean(belief: Posterior, size: int) -> None:
+    """Let the mean follow the errors of a row, and the spread when it is read."""
+    h = belief.response
+    for o in range(len(belief.mean)):
+        mean, error = belief.mean[o], belief.errors[o]
+        for i in range(size):
+            mean[i] += h[i] * error
+    copy(h[:size], belief.waiting)
+
+
+@inner
+def _find_costs(belief: Posterior, shares: Any, left: float) -> float:
+    """Find what it costs to do without each centre; return it for the newcomer.
+
+    `shares` are those of the centres in the newcomer, 1/`left` is its own entry on the
+    diagonal of K^-1, and coefficients are as if it had come.
+    """
+    size, cost = len(shares), belief.cost
+    newest = 0.0
+    cost[:size] = 0.0
+    for o in range(len(belief.coef)):
+        coef, error = belief.coef[o], belief.errors[o]
+        newest += error * error
+        for i in range(size):
+            value = coef[i] + (belief.gain[i] - shares[i]) * error
+            cost[i] += value * value
+    for i in range(size):
+        entry = belief.diagonal[i] + shares[i] * shares[i] / left
+        cost[i] /= entry * entry
+    return newest * left * left
+
+
+@inner
+def _enter(
+    belief: Posterior, model: Model, block: Block, t: int, up: int, left: float
+) -> None:
+    """Row t becomes a centre, and is learnt."""
+    size, cache = model.counters[0].count, model.cache
+    shares, tip = cache.shares, math.sqrt(left)
+    for o in range(len(belief.mean)):
+        coef, error = belief.coef[o], belief.errors[o]
+        for i in range(size):
+            coef[i] += (belief.gain[i] - shares[i]) * error
+        coef[size] = error
+        belief.mean[o, size] = 0.0
+    for i in range(size):
+        belief.diagonal[i] += shares[i] * shares[i] / left
+        belief.spread[size, i] = 0.0
+    belief.diagonal[size] = 1.0 / left
+    belief.spread[size, size] = 1.0
+    belief.response[size] = tip
+    _move_mean(belief, size + 1)
+    status = cache.status[0]
+    if (status.edits + 1) % CHECK_EVERY > 0:
+        insert(model, block, t, Update(up, -1, 0.0))
+        return
+    repairs, before = status.repairs, cache.root[: size + 1, : size + 1].copy()
+    for i in range(size):
+        before[i, size], before[size, i] = -shares[i] / tip, 0.0
+    before[size, size] = 1.0 / tip
+    insert(model, block, t, Update(up, -1, 0.0))
+    if status.repairs > repairs:
+        _settle(belief, size + 1)
+        follow_repair(cache, before, belief.mean, belief.spread)
+        belief.held[0].known = 0
+        _know(belief, model)
+
+
+@inner
+def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> None:
+    """Centre p leaves: what is known of the others stays as it is."""
+    cache, size = model.cache, model.counters[0].count
+    last, held = size - 1, belief.held[0]
+    column, mirror, image = cache.shares, cache.work, belief.cost
+    inverse_column(cache, p, size)
+    for o in range(len(belief.coef)):
+        coef = belief.coef[o]
+        share = coef[p] / column[p]
+        for i in range(size):
+            coef[i] -= column[i] * share
+        coef[p] = coef[last]
+    share = 1.0 / column[p]
+    for i in range(size):
+        belief.diagonal[i] -= column[i] * column[i] * share
+    belief.diagonal[p] = belief.diagonal[last]
+    drop(model, block, t, p)  # and leaves the mirror in `work`
+    waiting, within = belief.waiting[:size], mirror[:size]
+    _advance(belief.spread, held.keep, held.shrink, waiting, within, image)
+    held.keep, held.shrink = 1.0, 0.0
+    scale = 2.0 / dot(mirror, mirror, size)
+    half = 0.5 * scale * dot(mirror, image, size)
+    for i in range(size):
+        image[i] = scale * (image[i] - half * mirror[i])
+    _turn(belief.spread[:last], mirror, image)
+    for o in range(len(belief.mean)):
+        mean = belief.mean[o]
+        part = scale * dot(mirror, mean, size)
+        for i in range(last):
+            mean[i] -= part * mirror[i]
+
+
+@inner
+def _absorb(
+    plan: RecursivePlan,
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    t: int,
+    y: float,
+    weight: float,
+) -> bool:
+    """Learn row t, which has been projected; False if a number is close to infinite."""
+    counters, cache, held = model.counters[0], model.cache, belief.held[0]
+    size, outputs, f = counters.count, len(belief.mean), block.f
+    lam, status = plan.forgetting, cache.status[0]
+    z, h = belief.projected[:size], belief.response[:size]
+    _advance(belief.spread, held.keep, held.shrink, belief.waiting[:size], z, h)
+    held.keep, held.shrink = 1.0, 0.0
+    covered = 0.0
+    if lam < 1.0:
+        root = math.sqrt(lam)
+        for i in range(size):
+            h[i] = lam * h[i] + (1.0 - lam) * z[i]
+        for o in range(outputs):
+            f[o] *= root
+            mean, coef = belief.mean[o], belief.coef[o]
+            for i in range(size):
+                mean[i] *= root
+                coef[i] *= root
+    for i in range(size):
+        covered += z[i] * h[i]
+    var_f = status.residual + max(covered, 0.0)
+    # The jitter of a centre is noise to the others.
+    var_y = max(plan.noise / weight, 2.0 * JITTER * status.kxx) + var_f
+    if not var_y > 0.0:
+        return False
+    for o in range(outputs):
+        belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
+    _note(plan, belief, y, f, (var_f, var_y, weight))
+    held.keep, held.shrink = lam, 1.0 / var_y
+    least = max(plan.threshold, 2.0 * JITTER) * status.kxx
+    if not status.residual > least:
+        held.known = 0
+        _move_mean(belief, size)
+        return True
+    is_full = size >= belief.limit
+    if is_full:
+        _know(belief, model)
+    shares = cache.shares[:size]
+    _represent(cache.root.T[:size], z, h, shares, belief.gain[:size])
+    left = status.residual + JITTER * status.kxx
+    up = 0 if outputs == 1 else int(y)
+    if not is_full:
+        _enter(belief, model, block, t, up, left)
+        return True
+    counters.maintenance += 1
+    newest = _find_costs(belief, shares, left)
+    p = first_smallest(belief.cost[:size], model.birth[:size])
+    if newest < belief.cost[p]:
+        _move_mean(belief, size)
+        for o in range(outputs):
+            coef, error = belief.coef[o], belief.errors[o]
+            for i in range(size):
+                coef[i] += belief.gain[i] * error
+        return True
+    _enter(belief, model, block, t, up, left)
+    _leave(belief, model, block, t, p)
+    return True
+
+
+@passes.walk.register(RecursivePlan)
+def walk(
+    plan: RecursivePlan,
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    batch: Batch,
+    draws: Draws,
+) -> int:
+    """Learn the rows of a block; return how many could be learnt.
+
+    It stops before a row whose score or kernel value with itself is close to infinite.
+    """
+    y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
+    counters, cache, f = model.counters[0], model.cache, block.f
+    limit, status, done = largest_score(model.coef), cache.status[0], len(y)
+    belief.held[0].known = 0
+    for t in range(len(y)):
+        size = counters.count
+        column, z = cache.column[:size], belief.projected[:size]
+        copy_row(block.rows, t, block.point)
+        between_centers(block.similarity, model.points, block.point, column)
+        status.kxx = between(block.similarity, block.point, block.point)
+        _project(cache.root.T[:size], column, z)
+        status.residual = max(status.kxx - dot(z, z, size), 0.0)
+        small = status.kxx < limit
+        for o in range(len(f)):
+            f[o] = dot(belief.mean[o], z, size)
+            scores[t, o] = f[o]
+            small &= abs(f[o]) < limit and abs(y[t]) < limit
+        if not small:
+            done = t
+            break
+        counters.t += 1
+        counters.mistakes += judge(plan.loss, f, y[t]).mistake
+        counters.largest = max(counters.largest, abs(y[t]))
+        if sample_weight[t] == 0.0:
+            continue
+        counters.updates += 1
+        if not _absorb(plan, belief, model, block, t, y[t], sample_weight[t]):
+            done = t
+            break
+        block.pending[0] = -1
+    size = counters.count
+    _settle(belief, size)
+    _know(belief, model)
+    for o in range(len(f)):
+        copy(belief.coef[o, :size], model.coef[o])
+    return done
