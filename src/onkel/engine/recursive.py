@@ -81,7 +81,7 @@ TALLY = np.dtype(
     [
         ("rows", np.float64),  # scores that had a weight, as far as not forgotten
         ("misfit", np.float64),  # sum of their e^2 / var_y, likewise
-        ("slope", np.float64),  # of log-odds over f / sqrt(1 + var_f)
+        ("slope", np.float64),  # of log-odds over scores
         ("curvature", np.float64),  # of the log-loss in it, likewise
     ],
     align=True,
@@ -371,23 +371,23 @@ def _know(belief: Posterior, model: Model) -> None:
 
 
 @inner
-def _note(plan: RecursivePlan, belief: Posterior, y: float, f: Any, var: Any) -> None:
+def _note(
+    plan: RecursivePlan, belief: Posterior, y: float, f: Any, var_y: float, weight: float
+) -> None:
     """Compare the scores of a row with what it is, before it is learnt.
 
     The slope is that of logistic regression on one feature, by Newton's steps: a row's
     part in gradient and curvature, over the sum of curvatures.
     """
     tally, outputs = belief.tally[0], len(f)
-    var_f, var_y, weight = var
     tally.rows = plan.forgetting * tally.rows + outputs
     tally.misfit *= plan.forgetting
     for o in range(outputs):
         tally.misfit += belief.errors[o] * belief.errors[o] * var_y
     if not plan.labels:
         return
-    narrow = 1.0 / math.sqrt(1.0 + var_f)
     if outputs == 1:
-        score = y * f[0] * narrow
+        score = y * f[0]
         doubt = 1.0 / (1.0 + math.exp(min(tally.slope * score, 500.0)))
         pull, bend = score * doubt, score * score * doubt * (1.0 - doubt)
     else:
@@ -396,13 +396,13 @@ def _note(plan: RecursivePlan, belief: Posterior, y: float, f: Any, var: Any) ->
             largest = max(largest, f[o])
         total, first, second = 0.0, 0.0, 0.0
         for o in range(outputs):
-            score = narrow * (f[o] - largest)
+            score = f[o] - largest
             chance = math.exp(max(tally.slope * score, -500.0))
             total += chance
             first += chance * score
             second += chance * score * score
         first /= total
-        pull = narrow * (f[int(y)] - largest) - first
+        pull = f[int(y)] - largest - first
         bend = second / total - first * first
     tally.curvature = plan.forgetting * tally.curvature + weight * bend
     # What forgetting leaves must still steady the step.
@@ -549,7 +549,7 @@ def _absorb(
         return False
     for o in range(outputs):
         belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
-    _note(plan, belief, y, f, (var_f, var_y, weight))
+    _note(plan, belief, y, f, var_y, weight)
     held.keep, held.shrink = lam, 1.0 / var_y
     least = max(plan.threshold, 2.0 * JITTER) * status.kxx
     if not status.residual > least:

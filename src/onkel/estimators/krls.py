@@ -184,8 +184,9 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return pairs[best if errors[best] < (1.0 - CLEAR) * errors[0] else 0]
 
     def _start_with(self, X: Any, y: np.ndarray) -> None:
-        targets, outputs = self._numbered(y)
-        self._first_rows = X[:TRIED], targets[:TRIED], outputs, True
+        # Of the very first call, y is that of rows to come, too.
+        rows = min(TRIED, X.shape[0])
+        self._first_rows = X[:rows], *self._numbered(y[:rows]), True
         super()._start_with(X, y)
 
     def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
@@ -207,13 +208,6 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
             self.forgetting = like.plan.forgetting
         self.noise_, self.forgetting_ = self.noise, self.forgetting
 
-    # ---- how sure it is
-
-    def _variances(self, X: Any) -> np.ndarray:
-        """Variances of the function at some rows, k(x, x) before the first row."""
-        learner = self._fitted()
-        return recursive.variances(learner.plan, learner.budget, learner.model, X)
-
 
 def _targets(y: np.ndarray, outputs: int) -> np.ndarray:
     """What the scores of some rows were to be, shape (rows, outputs)."""
@@ -224,7 +218,7 @@ def _targets(y: np.ndarray, outputs: int) -> np.ndarray:
 
 @system(example="", score=0.98)
 class KRLSClassifier(KRLS, LossClassifier):
-    """Recursive least squares towards +1 and -1; says how sure it is."""
+    """Recursive least squares towards +1 and -1."""
 
     _has_labels = True
 
@@ -239,9 +233,9 @@ class KRLSClassifier(KRLS, LossClassifier):
         Returns
         -------
         probabilities of shape (n_samples, n_classes)
-            The logistic function, or softmax, of the scores over sqrt(1 + variance),
-            times a slope that suited the rows before they were learnt. The likeliest
-            class is the one that `predict` names.
+            The logistic function, or softmax, of the scores times a slope that suited
+            the rows before they were learnt. The likeliest class is the one that
+            `predict` names.
         """
         return super().predict_proba(X)
 
@@ -250,9 +244,7 @@ class KRLSClassifier(KRLS, LossClassifier):
 
     def _log_odds(self, X: Any) -> np.ndarray:
         scores = self._scores(X).astype(np.float64)
-        variances = self._variances(self._checked_rows(X))
-        slope = float(self._fitted().budget.tally[0].slope)
-        return slope * scores / np.sqrt(1.0 + variances)[:, np.newaxis]
+        return scores * float(self._fitted().budget.tally[0].slope)
 
     def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         classes = np.unique(y)
@@ -286,7 +278,9 @@ class KRLSRegressor(KRLS, WeightedRegressor):
         scores = still._scores(X)[:, 0]
         if not return_std:
             return scores
-        tally = still._fitted().budget.tally[0]
-        scale = tally.misfit / tally.rows if tally.rows else 0.0
-        variances = still._variances(still._checked_rows(X)) + still.noise_
-        return scores, np.sqrt(scale * variances)
+        plan, belief = still._learner.plan, still._learner.budget
+        known = still._checked_rows(X)
+        variances = recursive.variances(plan, belief, still._learner.model, known)
+        tally = belief.tally[0]
+        scale = tally.misfit / tally.rows if tally.rows else 1.0
+        return scores, np.sqrt(scale * (variances + plan.noise))
