@@ -44,7 +44,8 @@ from onkel.model.state import allocate, facing, relabelled, resized
 from onkel.problem import kernels
 from onkel.problem.rates import base
 
-# dual, online, recursive and svrg are imported for their walks, which register themselves.
+# dual, online, recursive and svrg are imported for their walks, which register
+# themselves.
 SMALLEST_CAPACITY = 64
 # Rows after which is asked again how large blocks are to be, and how many threads are
 # worth it: at first, and as long as one is enough.

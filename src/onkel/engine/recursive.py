@@ -58,15 +58,20 @@ from onkel.model.inverse import (
 from onkel.model.ranges import WORK, finite, not_negative, positive
 from onkel.model.rows import (
     beside,
-    between_centers,
     copy,
-    copy_row,
     order_for,
     rows_of,
 )
-from onkel.model.rows_ahead import dot
+from onkel.model.rows_ahead import (
+    dot,
+    forget,
+    note_entry,
+    note_exit,
+    place_of,
+    project_ahead,
+)
 from onkel.model.state import Block, Model, Update
-from onkel.problem.kernels import Kernel, between, diagonal
+from onkel.problem.kernels import Kernel, diagonal
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
 from onkel.problem.tasks import judge
@@ -90,6 +95,7 @@ HELD = np.dtype(
     [
         ("keep", np.float64),  # V is still to become keep V + (1 - keep) I
         ("shrink", np.float64),  # - shrink g g'
+        ("turned", np.int64),  # - mirror image' - image mirror'
         ("known", np.int64),  # whether coefficients and diagonal are those of m and R
     ],
     align=True,
@@ -112,19 +118,22 @@ class RecursivePlan(NamedTuple):
 @strategy(
     cache=Inverse,
     newcomer=True,
+    looks_ahead=True,
     ranges={
         "mean": finite,
         "spread": finite,
         "coef": WORK,
         "diagonal": WORK,
-        "projected": WORK,
         "response": WORK,
         "waiting": WORK,
+        "mirror": WORK,
+        "image": WORK,
         "gain": WORK,
         "cost": WORK,
         "errors": WORK,
         "held.keep": WORK,
         "held.shrink": WORK,
+        "held.turned": WORK,
         "held.known": WORK,
         "tally.rows": not_negative,
         "tally.misfit": not_negative,
@@ -140,9 +149,10 @@ class Posterior(NamedTuple):
     spread: Any  # V, shape (capacity, capacity), float64: its lower triangle
     coef: Any  # R m, shape (outputs, capacity), float64
     diagonal: Any  # of K^-1, shape (capacity,), float64
-    projected: Any  # z, likewise
     response: Any  # V z, likewise
     waiting: Any  # g of what is held back, likewise
+    mirror: Any  # of the reflection there, likewise
+    image: Any  # and what is subtracted for it, likewise
     gain: Any  # R V z, likewise
     cost: Any  # of leaving, likewise
     errors: Any  # e / var_y, shape (outputs,), float64
@@ -163,7 +173,7 @@ def make(limit: int) -> Posterior:
     square, line = np.zeros((0, 0)), np.zeros(0)
     return Posterior(
         *(limit, square, square, square),
-        *(line, line, line, line, line, line, line),
+        *(line, line, line, line, line, line, line, line),
         np.zeros(1, HELD).view(np.recarray),
         tally,
     )
@@ -172,7 +182,7 @@ def make(limit: int) -> Posterior:
 @resized.register
 def _resized(belief: Posterior, model: Model) -> Posterior:
     (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
-    work = [np.zeros(capacity) for _ in range(6)]
+    work = [np.zeros(capacity) for _ in range(7)]
     held = np.zeros(1, HELD).view(np.recarray)
     held.keep = 1.0
     return Posterior(
@@ -207,25 +217,6 @@ def _refuse_nonsense(belief: Posterior, model: Model) -> None:
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
 # directions at a time: what they have in common is then read once.
-@shared
-def _project(turned: Any, column: Any, z: Any) -> None:
-    """Compute root' column."""
-    size = len(z)
-    full = size - size % 4
-    for k in range(0, full, 4):
-        first, second = turned[k, :size], turned[k + 1, :size]
-        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for i in range(size):
-            a += first[i] * column[i]
-            b += second[i] * column[i]
-            c += third[i] * column[i]
-            d += fourth[i] * column[i]
-        z[k], z[k + 1], z[k + 2], z[k + 3] = a, b, c, d
-    for k in range(full, size):
-        z[k] = dot(turned[k], column, size)
-
-
 @shared
 def _represent(turned: Any, z: Any, h: Any, shares: Any, gain: Any) -> None:
     """Compute root z and root h."""
@@ -264,34 +255,47 @@ def _combine(turned: Any, mean: Any, coef: Any) -> None:
 
 @shared
 def _advance(
-    spread: Any, keep: float, shrink: float, waiting: Any, z: Any, out: Any
+    spread: Any, change: Any, waiting: Any, mirror: Any, image: Any, z: Any, out: Any
 ) -> None:
-    """Let V become keep V + (1 - keep) I - shrink g g', and `out` its product with z.
+    """Let V be what is held back of it, and `out` its product with z.
 
     One pass: a number of the triangle stands for two of the matrix.
     """
-    size = len(z)
+    size, (keep, shrink, turned) = len(z), change
     out[:] = 0.0
     for k in range(size):
-        own, part, change = spread[k, :k], z[k], shrink * waiting[k]
-        total = 0.0
-        for i in range(k):
-            value = keep * own[i] - change * waiting[i]
-            own[i] = value
-            total += value * z[i]
-            out[i] += value * part
-        diagonal = keep * spread[k, k] + (1.0 - keep) - change * waiting[k]
+        own, part, step = spread[k, :k], z[k], shrink * waiting[k]
+        total, diagonal = 0.0, keep * spread[k, k] + (1.0 - keep)
+        if turned:
+            a, b = mirror[k], image[k]
+            diagonal -= 2.0 * a * b
+            for i in range(k):
+                moved = step * waiting[i] + (a * image[i] + b * mirror[i])
+                value = keep * own[i] - moved
+                own[i] = value
+                total += value * z[i]
+                out[i] += value * part
+        else:
+            for i in range(k):
+                value = keep * own[i] - step * waiting[i]
+                own[i] = value
+                total += value * z[i]
+                out[i] += value * part
+        diagonal -= step * waiting[k]
         spread[k, k] = diagonal
         out[k] = total + diagonal * part
 
 
 @shared
-def _turn(spread: Any, mirror: Any, image: Any) -> None:
-    """Subtract mirror image' and image mirror' from V."""
-    for k in range(len(spread)):
-        own, a, b = spread[k, : k + 1], mirror[k], image[k]
-        for i in range(k + 1):
-            own[i] -= a * image[i] + b * mirror[i]
+def _respond(spread: Any, z: Any, out: Any) -> None:
+    """Compute the product of V and z, without what is held back."""
+    out[:] = 0.0
+    for k in range(len(z)):
+        own, part, total = spread[k, :k], z[k], 0.0
+        for i in range(k):
+            total += own[i] * z[i]
+            out[i] += own[i] * part
+        out[k] = total + spread[k, k] * part
 
 
 @shared
@@ -349,13 +353,13 @@ def variances(
 
 
 @inner
-def _settle(belief: Posterior, size: int) -> None:
-    """Let V be what is held back of it."""
-    held, some = belief.held[0], belief.gain[:size]
-    _advance(
-        belief.spread, held.keep, held.shrink, belief.waiting[:size], some, belief.cost
-    )
-    held.keep, held.shrink = 1.0, 0.0
+def _answer(belief: Posterior, z: Any, out: Any) -> None:
+    """Compute the product of V and z; nothing is held back any more."""
+    held, size = belief.held[0], len(z)
+    change = held.keep, held.shrink, held.turned
+    mirror, image = belief.mirror[:size], belief.image[:size]
+    _advance(belief.spread, change, belief.waiting[:size], mirror, image, z, out)
+    held.keep, held.shrink, held.turned = 1.0, 0.0, 0
 
 
 @inner
@@ -372,7 +376,12 @@ def _know(belief: Posterior, model: Model) -> None:
 
 @inner
 def _note(
-    plan: RecursivePlan, belief: Posterior, y: float, f: Any, var_y: float, weight: float
+    plan: RecursivePlan,
+    belief: Posterior,
+    y: float,
+    f: Any,
+    var_y: float,
+    weight: float,
 ) -> None:
     """Compare the scores of a row with what it is, before it is learnt.
 
@@ -449,7 +458,9 @@ def _enter(
 ) -> None:
     """Row t becomes a centre, and is learnt."""
     size, cache = model.counters[0].count, model.cache
-    shares, tip = cache.shares, math.sqrt(left)
+    shares, tip, kernel = cache.shares, math.sqrt(left), block.similarity
+    copy(block.ahead.columns[place_of(block.ahead, t), :size], cache.column)
+    note_entry(block.ahead, kernel, t, size, tip)
     for o in range(len(belief.mean)):
         coef, error = belief.coef[o], belief.errors[o]
         for i in range(size):
@@ -473,8 +484,9 @@ def _enter(
     before[size, size] = 1.0 / tip
     insert(model, block, t, Update(up, -1, 0.0))
     if status.repairs > repairs:
-        _settle(belief, size + 1)
+        _answer(belief, belief.response[: size + 1], belief.cost)
         follow_repair(cache, before, belief.mean, belief.spread)
+        forget(block.ahead)
         belief.held[0].known = 0
         _know(belief, model)
 
@@ -484,7 +496,7 @@ def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> Non
     """Centre p leaves: what is known of the others stays as it is."""
     cache, size = model.cache, model.counters[0].count
     last, held = size - 1, belief.held[0]
-    column, mirror, image = cache.shares, cache.work, belief.cost
+    column = cache.shares
     inverse_column(cache, p, size)
     for o in range(len(belief.coef)):
         coef = belief.coef[o]
@@ -497,14 +509,19 @@ def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> Non
         belief.diagonal[i] -= column[i] * column[i] * share
     belief.diagonal[p] = belief.diagonal[last]
     drop(model, block, t, p)  # and leaves the mirror in `work`
-    waiting, within = belief.waiting[:size], mirror[:size]
-    _advance(belief.spread, held.keep, held.shrink, waiting, within, image)
-    held.keep, held.shrink = 1.0, 0.0
-    scale = 2.0 / dot(mirror, mirror, size)
+    scale = 2.0 / dot(cache.work, cache.work, size)
+    mirror, image, waiting = belief.mirror[:size], belief.image, belief.waiting
+    copy(cache.work[:size], mirror)
+    note_exit(block.ahead, t, p, size, mirror, scale)
+    _respond(belief.spread, mirror, image[:size])
+    part = held.shrink * dot(waiting, mirror, size)
+    for i in range(size):
+        image[i] = held.keep * image[i] + (1.0 - held.keep) * mirror[i]
+        image[i] -= part * waiting[i]
     half = 0.5 * scale * dot(mirror, image, size)
     for i in range(size):
         image[i] = scale * (image[i] - half * mirror[i])
-    _turn(belief.spread[:last], mirror, image)
+    held.turned = 1
     for o in range(len(belief.mean)):
         mean = belief.mean[o]
         part = scale * dot(mirror, mean, size)
@@ -526,9 +543,9 @@ def _absorb(
     counters, cache, held = model.counters[0], model.cache, belief.held[0]
     size, outputs, f = counters.count, len(belief.mean), block.f
     lam, status = plan.forgetting, cache.status[0]
-    z, h = belief.projected[:size], belief.response[:size]
-    _advance(belief.spread, held.keep, held.shrink, belief.waiting[:size], z, h)
-    held.keep, held.shrink = 1.0, 0.0
+    z = block.ahead.projected[place_of(block.ahead, t), :size]
+    h = belief.response[:size]
+    _answer(belief, z, h)
     covered = 0.0
     if lam < 1.0:
         root = math.sqrt(lam)
@@ -581,6 +598,16 @@ def _absorb(
     return True
 
 
+@inner
+def _project_some(model: Model, block: Block, t: int) -> None:
+    """Project row t, and those after it while they are at hand."""
+    ahead, last = block.ahead, len(block.kernel) - 1
+    for i in range(len(ahead.wanted)):
+        ahead.wanted[i] = t + 1 + i if t + 1 + i <= last else -1
+    turned = model.cache.root.T[: model.counters[0].count]
+    project_ahead(ahead, block.similarity, block.rows, model.points, turned, False, t)
+
+
 @passes.walk.register(RecursivePlan)
 def walk(
     plan: RecursivePlan,
@@ -595,16 +622,15 @@ def walk(
     It stops before a row whose score or kernel value with itself is close to infinite.
     """
     y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
-    counters, cache, f = model.counters[0], model.cache, block.f
-    limit, status, done = largest_score(model.coef), cache.status[0], len(y)
+    counters, ahead, f = model.counters[0], block.ahead, block.f
+    limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
     belief.held[0].known = 0
     for t in range(len(y)):
         size = counters.count
-        column, z = cache.column[:size], belief.projected[:size]
-        copy_row(block.rows, t, block.point)
-        between_centers(block.similarity, model.points, block.point, column)
-        status.kxx = between(block.similarity, block.point, block.point)
-        _project(cache.root.T[:size], column, z)
+        if place_of(ahead, t) < 0:
+            _project_some(model, block, t)
+        place = place_of(ahead, t)
+        z, status.kxx = ahead.projected[place, :size], ahead.kxx[place]
         status.residual = max(status.kxx - dot(z, z, size), 0.0)
         small = status.kxx < limit
         for o in range(len(f)):
@@ -625,7 +651,7 @@ def walk(
             break
         block.pending[0] = -1
     size = counters.count
-    _settle(belief, size)
+    _answer(belief, belief.response[:size], belief.cost)
     _know(belief, model)
     for o in range(len(f)):
         copy(belief.coef[o, :size], model.coef[o])
