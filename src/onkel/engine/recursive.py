@@ -35,7 +35,7 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import inner, shared
+from onkel.compiled.functions import borrowed, inlined, inner, shared
 from onkel.engine import passes
 from onkel.engine.dual import target
 from onkel.engine.evaluation import (
@@ -253,37 +253,90 @@ def _combine(turned: Any, mean: Any, coef: Any) -> None:
                 out[i] += value * own[i]
 
 
+class Held(NamedTuple):
+    """What is held back of V."""
+
+    keep: float  # it is still to become keep V + (1 - keep) I
+    shrink: float  # - shrink g g'
+    waiting: Any  # g, shape (size,)
+    turned: int  # whether also: - mirror image' - image mirror'
+    mirror: Any
+    image: Any
+
+
+@inlined
+def _entry(held: Held, value: float, k: int, i: int) -> float:
+    """Entry of V, whose value is known without what is held back."""
+    value = held.keep * value - held.shrink * held.waiting[k] * held.waiting[i]
+    if held.turned:
+        value -= held.mirror[k] * held.image[i] + held.image[k] * held.mirror[i]
+    return value + (1.0 - held.keep if k == i else 0.0)
+
+
+# Loops over two rows of the triangle at a time, which share what is read and written
+# besides. These are most of what a row costs.
+@inlined
+def _two_rows(
+    held: Held, k: int, one: Any, other: Any, z: Any, ends: Any, out: Any
+) -> Any:
+    keep, waiting, (p, q) = held.keep, held.waiting, ends
+    a, b = held.shrink * waiting[k], held.shrink * waiting[k + 1]
+    s, t = 0.0, 0.0
+    for i in range(len(one)):
+        g, part = waiting[i], z[i]
+        v = keep * one[i] - a * g
+        w = keep * other[i] - b * g
+        one[i], other[i] = v, w
+        s += v * part
+        t += w * part
+        out[i] += v * p + w * q
+    return s, t
+
+
+@inlined
+def _two_turned_rows(
+    held: Held, k: int, one: Any, other: Any, z: Any, ends: Any, out: Any
+) -> Any:
+    keep, waiting, (p, q) = held.keep, held.waiting, ends
+    mirror, image = held.mirror, held.image
+    a, b = held.shrink * waiting[k], held.shrink * waiting[k + 1]
+    c, d, e, f = mirror[k], mirror[k + 1], image[k], image[k + 1]
+    s, t = 0.0, 0.0
+    for i in range(len(one)):
+        g, part, m, n = waiting[i], z[i], mirror[i], image[i]
+        v = keep * one[i] - (a * g + (c * n + e * m))
+        w = keep * other[i] - (b * g + (d * n + f * m))
+        one[i], other[i] = v, w
+        s += v * part
+        t += w * part
+        out[i] += v * p + w * q
+    return s, t
+
+
 @shared
-def _advance(
-    spread: Any, change: Any, waiting: Any, mirror: Any, image: Any, z: Any, out: Any
-) -> None:
+def _advance(spread: Any, held: Held, z: Any, out: Any) -> None:
     """Let V be what is held back of it, and `out` its product with z.
 
     One pass: a number of the triangle stands for two of the matrix.
     """
-    size, (keep, shrink, turned) = len(z), change
+    spread, held, z, out = borrowed(spread), borrowed(held), borrowed(z), borrowed(out)
+    size, first = len(z), len(z) % 2
     out[:] = 0.0
-    for k in range(size):
-        own, part, step = spread[k, :k], z[k], shrink * waiting[k]
-        total, diagonal = 0.0, keep * spread[k, k] + (1.0 - keep)
-        if turned:
-            a, b = mirror[k], image[k]
-            diagonal -= 2.0 * a * b
-            for i in range(k):
-                moved = step * waiting[i] + (a * image[i] + b * mirror[i])
-                value = keep * own[i] - moved
-                own[i] = value
-                total += value * z[i]
-                out[i] += value * part
+    if first:
+        spread[0, 0] = _entry(held, spread[0, 0], 0, 0)
+        out[0] = spread[0, 0] * z[0]
+    for k in range(first, size, 2):
+        one, other, ends = spread[k, :k], spread[k + 1, :k], (z[k], z[k + 1])
+        if held.turned:
+            s, t = _two_turned_rows(held, k, one, other, z, ends, out)
         else:
-            for i in range(k):
-                value = keep * own[i] - step * waiting[i]
-                own[i] = value
-                total += value * z[i]
-                out[i] += value * part
-        diagonal -= step * waiting[k]
-        spread[k, k] = diagonal
-        out[k] = total + diagonal * part
+            s, t = _two_rows(held, k, one, other, z, ends, out)
+        head = _entry(held, spread[k, k], k, k)
+        side = _entry(held, spread[k + 1, k], k + 1, k)
+        tail = _entry(held, spread[k + 1, k + 1], k + 1, k + 1)
+        spread[k, k], spread[k + 1, k], spread[k + 1, k + 1] = head, side, tail
+        out[k] = s + head * z[k] + side * z[k + 1]
+        out[k + 1] = t + side * z[k] + tail * z[k + 1]
 
 
 @shared
@@ -356,9 +409,9 @@ def variances(
 def _answer(belief: Posterior, z: Any, out: Any) -> None:
     """Compute the product of V and z; nothing is held back any more."""
     held, size = belief.held[0], len(z)
-    change = held.keep, held.shrink, held.turned
     mirror, image = belief.mirror[:size], belief.image[:size]
-    _advance(belief.spread, change, belief.waiting[:size], mirror, image, z, out)
+    parts = belief.waiting[:size], held.turned, mirror, image
+    _advance(belief.spread, Held(held.keep, held.shrink, *parts), z, out)
     held.keep, held.shrink, held.turned = 1.0, 0.0, 0
 
 
