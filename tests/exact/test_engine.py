@@ -25,6 +25,7 @@ from tests.exact import (
     budget_perceptron,
     forgetron,
     kernel_sgd,
+    krls,
     nbsgd,
     ogd,
     perceptron,
@@ -200,6 +201,9 @@ def keeping_systems() -> Iterator[Any]:
         given = {**parameters, "eta0": 0.3, "epsilon": 0.1}
         name = f"{threshold}-{budget}"
         yield System("Projectron", projectron.run, given, tasks=("regression",)), name
+    for forgetting in (1.0, 0.98):
+        parameters = {**BUDGETED, "noise": 0.1, "forgetting": forgetting}
+        yield System("KRLS", krls.run, parameters), forgetting
 
 
 def cases() -> Iterator[Any]:
@@ -400,7 +404,7 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
     [
         case
         for case in with_few_losses(CASES)
-        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM")
+        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM", "KRLS")
     ],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:
