@@ -160,6 +160,10 @@ class Posterior(NamedTuple):
     tally: Any  # shape (1,), of TALLY
 
 
+# Those with a number a slot.
+LINES = ("diagonal", "response", "waiting", "mirror", "image", "gain", "cost")
+
+
 def make(limit: int) -> Posterior:
     """Make the posterior of no rows.
 
@@ -170,30 +174,23 @@ def make(limit: int) -> Posterior:
     """
     tally = np.zeros(1, TALLY).view(np.recarray)
     tally.slope, tally.curvature = FIRST_SLOPE, 1.0
-    square, line = np.zeros((0, 0)), np.zeros(0)
-    return Posterior(
-        *(limit, square, square, square),
-        *(line, line, line, line, line, line, line, line),
-        np.zeros(1, HELD).view(np.recarray),
-        tally,
-    )
+    held = np.zeros(1, HELD).view(np.recarray)
+    held.keep = 1.0
+    square = dict.fromkeys(("mean", "spread", "coef"), np.zeros((0, 0)))
+    lines = dict.fromkeys((*LINES, "errors"), np.zeros(0))
+    return Posterior(limit, **square, **lines, held=held, tally=tally)
 
 
 @resized.register
 def _resized(belief: Posterior, model: Model) -> Posterior:
     (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
-    work = [np.zeros(capacity) for _ in range(7)]
-    held = np.zeros(1, HELD).view(np.recarray)
-    held.keep = 1.0
-    return Posterior(
-        belief.limit,
-        enlarged(belief.mean[:, :size], outputs, capacity),
-        enlarged(belief.spread[:size, :size], capacity, capacity),
-        np.zeros((outputs, capacity)),
-        *work,
-        np.zeros(outputs),
-        held,
-        belief.tally,
+    lines: dict[str, Any] = {name: np.zeros(capacity) for name in LINES}
+    return belief._replace(
+        mean=enlarged(belief.mean[:, :size], outputs, capacity),
+        spread=enlarged(belief.spread[:size, :size], capacity, capacity),
+        coef=np.zeros((outputs, capacity)),
+        **lines,
+        errors=np.zeros(outputs),
     )
 
 

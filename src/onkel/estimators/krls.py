@@ -202,11 +202,10 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
 
     def _take_statistics(self, like: Any) -> None:
         super()._take_statistics(like)
-        if isinstance(self.noise, str):
-            self.noise = like.plan.noise
-        if isinstance(self.forgetting, str):
-            self.forgetting = like.plan.forgetting
-        self.noise_, self.forgetting_ = self.noise, self.forgetting
+        for name in ("noise", "forgetting"):
+            if isinstance(getattr(self, name), str):
+                setattr(self, name, getattr(like.plan, name))
+            setattr(self, f"{name}_", getattr(self, name))
 
 
 def _targets(y: np.ndarray, outputs: int) -> np.ndarray:
