@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 import onkel
 from onkel.engine import recursive
+from onkel.model import spread
 from onkel.model.inverse import JITTER, Inverse
 from tests.exact import krls
 
@@ -182,8 +183,7 @@ def test_the_spread_stays_a_covariance(forgetting: float, gamma: float) -> None:
         some = slice(first, first + 250_000)
         model.partial_fit(X[some], y[some])
         size, belief = model.model_size_, model._learner.budget
-        low = np.tril(belief.spread[:size, :size])
-        eigenvalues = np.linalg.eigvalsh(low + np.tril(low, -1).T)
+        eigenvalues = np.linalg.eigvalsh(belief.spread.matrix(size))
         assert eigenvalues.min() > 0.0
         assert eigenvalues.max() <= 1.0 + 1e-3
         deviations = model.predict(X[:1000], return_std=True)[1]
@@ -200,15 +200,13 @@ def test_a_repair_of_the_root_leaves_the_distribution_as_it_is() -> None:
     before = fresh @ np.linalg.qr(rng.normal(size=(size, size)))[0]
     cache = Inverse.empty(1, 16, np.float64)
     cache.values[:size, :size], cache.root[:size, :size] = K, fresh
-    mean, spread = np.zeros((2, 16)), np.zeros((16, 16))
-    mean[:, :size] = rng.normal(size=(2, size))
-    own = rng.normal(size=(size, size))
-    own = own @ own.T
-    spread[:size, :size] = np.tril(own)
-    wanted = before @ mean[:, :size].T, before @ own @ before.T
-    recursive.follow_repair(cache, np.ascontiguousarray(before), mean, spread)
-    low = np.tril(spread[:size, :size])
-    found = fresh @ mean[:, :size].T, fresh @ (low + np.tril(low, -1).T) @ fresh.T
+    mean, own = rng.normal(size=size), rng.normal(size=(size, size))
+    known, own = spread.Spread.empty(16), own @ own.T
+    known.values[:size, :size] = np.tril(own)
+    turn = recursive.turn_between(cache, np.ascontiguousarray(before))
+    spread.follow(known, turn)
+    wanted = before @ mean, before @ own @ before.T
+    found = fresh @ turn @ mean, fresh @ known.matrix(size) @ fresh.T
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 

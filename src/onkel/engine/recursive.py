@@ -19,9 +19,13 @@ Beyond the budget that centre leaves whose value the others know best without it
 least sum over outputs of (a_p / Q_pp)^2, with a = R m, the coefficients, and Q = K^-1.
 If it is the newcomer, nothing but m and V changes, and the root is only read.
 
-It is large, as V is, so what takes long is to read them. V is a triangle; what a row
-changes of it is held back until the next row reads it anyway. The coefficients follow
-the mean only where somebody asks for them: who is to leave, or at the end of a block.
+It is large, as V is, so what takes long is to read them. Rows are projected eight at a
+time (`onkel.model.rows_ahead`). Of a bunch of these, four or fewer, V z is found at a
+time (`onkel.model.spread`), and R z and R V z if one of them might become a centre.
+What is known of the rows to come follows each row that is learnt, by an operation a
+centre; once a centre comes or leaves the next row begins a bunch of its own. The
+coefficients follow the mean only where somebody asks for them: who is to leave, or at
+the end of a block.
 
 The scores of the rows, each before it is learnt, also tell how wide errors are for
 their variance (`misfit`), and how steep log-odds are over scores (`slope`).
@@ -35,7 +39,7 @@ import numpy as np
 from onkel.budget.declaration import strategy
 from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
 from onkel.compiled.draws import Draws
-from onkel.compiled.functions import borrowed, inlined, inner, shared
+from onkel.compiled.functions import inlined, inner, shared
 from onkel.engine import passes
 from onkel.engine.dual import target
 from onkel.engine.evaluation import (
@@ -70,14 +74,21 @@ from onkel.model.rows_ahead import (
     place_of,
     project_ahead,
 )
+from onkel.model.spread import (
+    TOGETHER,
+    Spread,
+    answer,
+    follow,
+    hold,
+    reflect,
+    widen,
+)
 from onkel.model.state import Block, Model, Update
 from onkel.problem.kernels import Kernel, diagonal
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
 from onkel.problem.tasks import judge
 
-# Variances of coordinates in a model file: above the prior's only by rounding.
-WIDEST = 1.0 + 1e-3
 # Of log-odds over scores: where they begin, as one row may have it, and how far they
 # may go.
 FIRST_SLOPE, FLATTEST, STEEPEST = 2.0, 1e-2, 1e2
@@ -91,11 +102,11 @@ TALLY = np.dtype(
     ],
     align=True,
 )
-HELD = np.dtype(
+BUNCH = np.dtype(
     [
-        ("keep", np.float64),  # V is still to become keep V + (1 - keep) I
-        ("shrink", np.float64),  # - shrink g g'
-        ("turned", np.int64),  # - mirror image' - image mirror'
+        ("first", np.int64),  # of the rows in a bunch, by its number in the block
+        ("rows", np.int64),  # how many; none once a centre has come or left
+        ("shared", np.int64),  # whether their shares and gains are known, too
         ("known", np.int64),  # whether coefficients and diagonal are those of m and R
     ],
     align=True,
@@ -121,20 +132,17 @@ class RecursivePlan(NamedTuple):
     looks_ahead=True,
     ranges={
         "mean": finite,
-        "spread": finite,
         "coef": WORK,
         "diagonal": WORK,
-        "response": WORK,
-        "waiting": WORK,
-        "mirror": WORK,
-        "image": WORK,
-        "gain": WORK,
         "cost": WORK,
+        "answers": WORK,
+        "shares": WORK,
+        "gains": WORK,
         "errors": WORK,
-        "held.keep": WORK,
-        "held.shrink": WORK,
-        "held.turned": WORK,
-        "held.known": WORK,
+        "bunch.first": WORK,
+        "bunch.rows": WORK,
+        "bunch.shared": WORK,
+        "bunch.known": WORK,
         "tally.rows": not_negative,
         "tally.misfit": not_negative,
         "tally.slope": positive,
@@ -146,22 +154,16 @@ class Posterior(NamedTuple):
 
     limit: int
     mean: Any  # m, shape (outputs, capacity), float64
-    spread: Any  # V, shape (capacity, capacity), float64: its lower triangle
+    spread: Spread  # V
     coef: Any  # R m, shape (outputs, capacity), float64
     diagonal: Any  # of K^-1, shape (capacity,), float64
-    response: Any  # V z, likewise
-    waiting: Any  # g of what is held back, likewise
-    mirror: Any  # of the reflection there, likewise
-    image: Any  # and what is subtracted for it, likewise
-    gain: Any  # R V z, likewise
-    cost: Any  # of leaving, likewise
+    cost: Any  # of doing without a centre, likewise
+    answers: Any  # V z of the bunch, shape (TOGETHER, capacity), float64
+    shares: Any  # R z, likewise
+    gains: Any  # R V z, likewise
     errors: Any  # e / var_y, shape (outputs,), float64
-    held: Any  # shape (1,), of HELD
+    bunch: Any  # shape (1,), of BUNCH
     tally: Any  # shape (1,), of TALLY
-
-
-# Those with a number a slot.
-LINES = ("diagonal", "response", "waiting", "mirror", "image", "gain", "cost")
 
 
 def make(limit: int) -> Posterior:
@@ -174,22 +176,27 @@ def make(limit: int) -> Posterior:
     """
     tally = np.zeros(1, TALLY).view(np.recarray)
     tally.slope, tally.curvature = FIRST_SLOPE, 1.0
-    held = np.zeros(1, HELD).view(np.recarray)
-    held.keep = 1.0
-    square = dict.fromkeys(("mean", "spread", "coef"), np.zeros((0, 0)))
-    lines = dict.fromkeys((*LINES, "errors"), np.zeros(0))
-    return Posterior(limit, **square, **lines, held=held, tally=tally)
+    square, line = np.zeros((0, 0)), np.zeros(0)
+    return Posterior(
+        *(limit, square, Spread.empty(0), square),
+        *(line, line, square, square, square, line),
+        np.zeros(1, BUNCH).view(np.recarray),
+        tally,
+    )
 
 
 @resized.register
 def _resized(belief: Posterior, model: Model) -> Posterior:
     (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
-    lines: dict[str, Any] = {name: np.zeros(capacity) for name in LINES}
     return belief._replace(
         mean=enlarged(belief.mean[:, :size], outputs, capacity),
-        spread=enlarged(belief.spread[:size, :size], capacity, capacity),
+        spread=belief.spread.resized(size, capacity),
         coef=np.zeros((outputs, capacity)),
-        **lines,
+        diagonal=np.zeros(capacity),
+        cost=np.zeros(capacity),
+        answers=np.zeros((TOGETHER, capacity)),
+        shares=np.zeros((TOGETHER, capacity)),
+        gains=np.zeros((TOGETHER, capacity)),
         errors=np.zeros(outputs),
     )
 
@@ -206,35 +213,37 @@ def _relabelled(belief: Posterior, matrix: np.ndarray) -> Posterior:
 
 @refuse_nonsense.register
 def _refuse_nonsense(belief: Posterior, model: Model) -> None:
-    size = int(model.counters[0].count)
-    variances = np.diagonal(belief.spread)[:size]
-    if not ((variances > 0.0) & (variances <= WIDEST)).all():
-        raise ValueError("Posterior.spread has a variance that rows cannot have left")
+    belief.spread.refuse_nonsense(int(model.counters[0].count))
 
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
-# directions at a time: what they have in common is then read once.
+# directions at a time, for all rows of a bunch while they are in the first cache.
 @shared
-def _represent(turned: Any, z: Any, h: Any, shares: Any, gain: Any) -> None:
-    """Compute root z and root h."""
-    size = len(z)
+def _represent(
+    turned: Any, size: int, rows: Any, answers: Any, shares: Any, gains: Any
+) -> None:
+    """Compute root z and root V z of a bunch; all have the shape (rows, capacity)."""
     full = size - size % 4
-    shares[:] = 0.0
-    gain[:] = 0.0
+    shares[:, :size] = 0.0
+    gains[:, :size] = 0.0
     for k in range(0, full, 4):
         first, second = turned[k, :size], turned[k + 1, :size]
         third, fourth = turned[k + 2, :size], turned[k + 3, :size]
-        a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
-        p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
-        for i in range(size):
-            u, v, w, x = first[i], second[i], third[i], fourth[i]
-            shares[i] += a * u + b * v + (c * w + d * x)
-            gain[i] += p * u + q * v + (r * w + s * x)
+        for j in range(len(rows)):
+            z, h, share, gain = rows[j], answers[j], shares[j], gains[j]
+            a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
+            p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
+            for i in range(size):
+                u, v, w, x = first[i], second[i], third[i], fourth[i]
+                share[i] += a * u + b * v + (c * w + d * x)
+                gain[i] += p * u + q * v + (r * w + s * x)
     for k in range(full, size):
-        own, a, p = turned[k], z[k], h[k]
-        for i in range(size):
-            shares[i] += a * own[i]
-            gain[i] += p * own[i]
+        own = turned[k, :size]
+        for j in range(len(rows)):
+            a, p, share, gain = rows[j, k], answers[j, k], shares[j], gains[j]
+            for i in range(size):
+                share[i] += a * own[i]
+                gain[i] += p * own[i]
 
 
 @shared
@@ -250,107 +259,9 @@ def _combine(turned: Any, mean: Any, coef: Any) -> None:
                 out[i] += value * own[i]
 
 
-class Held(NamedTuple):
-    """What is held back of V."""
-
-    keep: float  # it is still to become keep V + (1 - keep) I
-    shrink: float  # - shrink g g'
-    waiting: Any  # g, shape (size,)
-    turned: int  # whether also: - mirror image' - image mirror'
-    mirror: Any
-    image: Any
-
-
-@inlined
-def _entry(held: Held, value: float, k: int, i: int) -> float:
-    """Entry of V, whose value is known without what is held back."""
-    value = held.keep * value - held.shrink * held.waiting[k] * held.waiting[i]
-    if held.turned:
-        value -= held.mirror[k] * held.image[i] + held.image[k] * held.mirror[i]
-    return value + (1.0 - held.keep if k == i else 0.0)
-
-
-# Loops over two rows of the triangle at a time, which share what is read and written
-# besides. These are most of what a row costs.
-@inlined
-def _two_rows(
-    held: Held, k: int, one: Any, other: Any, z: Any, ends: Any, out: Any
-) -> Any:
-    keep, waiting, (p, q) = held.keep, held.waiting, ends
-    a, b = held.shrink * waiting[k], held.shrink * waiting[k + 1]
-    s, t = 0.0, 0.0
-    for i in range(len(one)):
-        g, part = waiting[i], z[i]
-        v = keep * one[i] - a * g
-        w = keep * other[i] - b * g
-        one[i], other[i] = v, w
-        s += v * part
-        t += w * part
-        out[i] += v * p + w * q
-    return s, t
-
-
-@inlined
-def _two_turned_rows(
-    held: Held, k: int, one: Any, other: Any, z: Any, ends: Any, out: Any
-) -> Any:
-    keep, waiting, (p, q) = held.keep, held.waiting, ends
-    mirror, image = held.mirror, held.image
-    a, b = held.shrink * waiting[k], held.shrink * waiting[k + 1]
-    c, d, e, f = mirror[k], mirror[k + 1], image[k], image[k + 1]
-    s, t = 0.0, 0.0
-    for i in range(len(one)):
-        g, part, m, n = waiting[i], z[i], mirror[i], image[i]
-        v = keep * one[i] - (a * g + (c * n + e * m))
-        w = keep * other[i] - (b * g + (d * n + f * m))
-        one[i], other[i] = v, w
-        s += v * part
-        t += w * part
-        out[i] += v * p + w * q
-    return s, t
-
-
 @shared
-def _advance(spread: Any, held: Held, z: Any, out: Any) -> None:
-    """Let V be what is held back of it, and `out` its product with z.
-
-    One pass: a number of the triangle stands for two of the matrix.
-    """
-    spread, held, z, out = borrowed(spread), borrowed(held), borrowed(z), borrowed(out)
-    size, first = len(z), len(z) % 2
-    out[:] = 0.0
-    if first:
-        spread[0, 0] = _entry(held, spread[0, 0], 0, 0)
-        out[0] = spread[0, 0] * z[0]
-    for k in range(first, size, 2):
-        one, other, ends = spread[k, :k], spread[k + 1, :k], (z[k], z[k + 1])
-        if held.turned:
-            s, t = _two_turned_rows(held, k, one, other, z, ends, out)
-        else:
-            s, t = _two_rows(held, k, one, other, z, ends, out)
-        head = _entry(held, spread[k, k], k, k)
-        side = _entry(held, spread[k + 1, k], k + 1, k)
-        tail = _entry(held, spread[k + 1, k + 1], k + 1, k + 1)
-        spread[k, k], spread[k + 1, k], spread[k + 1, k + 1] = head, side, tail
-        out[k] = s + head * z[k] + side * z[k + 1]
-        out[k + 1] = t + side * z[k] + tail * z[k + 1]
-
-
-@shared
-def _respond(spread: Any, z: Any, out: Any) -> None:
-    """Compute the product of V and z, without what is held back."""
-    out[:] = 0.0
-    for k in range(len(z)):
-        own, part, total = spread[k, :k], z[k], 0.0
-        for i in range(k):
-            total += own[i] * z[i]
-            out[i] += own[i] * part
-        out[k] = total + spread[k, k] * part
-
-
-@shared
-def follow_repair(cache: Inverse, before: Any, mean: Any, spread: Any) -> None:
-    """Express m and V by the root as it is now, which was `before` until repaired.
+def turn_between(cache: Inverse, before: Any) -> Any:
+    """Return what turns coordinates of a former root into those of the repaired one.
 
     Both are roots of K^-1, so that T = R' K R_before is orthogonal.
     """
@@ -359,17 +270,7 @@ def follow_repair(cache: Inverse, before: Any, mean: Any, spread: Any) -> None:
     now = np.ascontiguousarray(cache.root[:size, :size].T)
     for i in range(size):
         gram[i, i] *= 1.0 + JITTER
-    turn = np.dot(now, np.dot(gram, before))
-    known = spread[:size, :size].copy()
-    for i in range(size):
-        for k in range(i):
-            known[k, i] = known[i, k]
-    known = np.dot(np.dot(turn, known), np.ascontiguousarray(turn.T))
-    for i in range(size):
-        for k in range(i + 1):
-            spread[i, k] = 0.5 * (known[i, k] + known[k, i])
-    for o in range(len(mean)):
-        mean[o, :size] = np.dot(turn, mean[o, :size].copy())
+    return np.dot(now, np.dot(gram, before))
 
 
 # Rows whose variances are found at a time.
@@ -382,8 +283,7 @@ def variances(
     """Find the variances of the function at some rows: r2 + z'V z of each."""
     size = int(model.counters[0].count)
     root = np.ascontiguousarray(model.cache.root[:size, :size])
-    spread = np.tril(belief.spread[:size, :size], -1)
-    spread = spread + spread.T + np.diag(np.diagonal(belief.spread)[:size])
+    spread = belief.spread.matrix(size)
     points = np.asarray(model.points[:size], np.float64, order=order_for(X))
     norms = norms_of(plan.kernel, np.ascontiguousarray(points))
     out = np.empty(X.shape[0])
@@ -403,25 +303,15 @@ def variances(
 
 
 @inner
-def _answer(belief: Posterior, z: Any, out: Any) -> None:
-    """Compute the product of V and z; nothing is held back any more."""
-    held, size = belief.held[0], len(z)
-    mirror, image = belief.mirror[:size], belief.image[:size]
-    parts = belief.waiting[:size], held.turned, mirror, image
-    _advance(belief.spread, Held(held.keep, held.shrink, *parts), z, out)
-    held.keep, held.shrink, held.turned = 1.0, 0.0, 0
-
-
-@inner
 def _know(belief: Posterior, model: Model) -> None:
     """Let coefficients and the diagonal of K^-1 be those of the mean and the root."""
     size = model.counters[0].count
-    if belief.held[0].known:
+    if belief.bunch[0].known:
         return
     turned = model.cache.root.T[:size]
     _combine(turned, belief.mean[:, :size], belief.coef[:, :size])
     inverse_diagonal(model.cache, size, belief.diagonal)
-    belief.held[0].known = 1
+    belief.bunch[0].known = 1
 
 
 @inner
@@ -470,31 +360,102 @@ def _note(
 
 
 @inner
-def _move_mean(belief: Posterior, size: int) -> None:
-    """Let the mean follow the errors of a row, and the spread when it is read."""
-    h = belief.response
+def _begin_bunch(
+    plan: RecursivePlan, belief: Posterior, model: Model, block: Block, t: int
+) -> None:
+    """Find the answers of row t, and of those after it that are projected already.
+
+    As long as there is room, a row that becomes a centre is the last.
+    """
+    ahead, bunch, size = block.ahead, belief.bunch[0], model.counters[0].count
+    place, rows = place_of(ahead, t), 0
+    while rows < TOGETHER and place + rows < len(ahead.rows):
+        here = place + rows
+        if ahead.rows[here] != t + rows:
+            break
+        rows += 1
+        kxx, z = ahead.kxx[here], ahead.projected[here]
+        if size < belief.limit and _is_new(plan, kxx, kxx - dot(z, z, size)):
+            break
+    some = ahead.projected[place : place + rows]
+    answer(belief.spread, size, some, belief.answers[:rows])
+    bunch.first, bunch.rows, bunch.shared = t, rows, 0
+
+
+@inner
+def _share_bunch(
+    belief: Posterior, model: Model, block: Block, t: int, size: int
+) -> None:
+    """Find shares and gains of row t, and of those after it in the bunch."""
+    bunch, turned = belief.bunch[0], model.cache.root.T
+    first, last, place = t - bunch.first, bunch.rows, place_of(block.ahead, t)
+    rows = block.ahead.projected[place : place + last - first]
+    answers, shares = belief.answers[first:last], belief.shares[first:last]
+    _represent(turned, size, rows, answers, shares, belief.gains[first:last])
+    bunch.shared = 1
+
+
+@inlined
+def _is_new(plan: RecursivePlan, kxx: float, r2: float) -> bool:
+    """Whether the centres leave enough of a row for another."""
+    return r2 > max(plan.threshold, 2.0 * JITTER) * kxx
+
+
+@inner
+def _forget_some(lam: float, size: int, vector: Any, prior: Any) -> None:
+    """Let a product with V be that with lam V + (1 - lam) I."""
+    for i in range(size):
+        vector[i] = lam * vector[i] + (1.0 - lam) * prior[i]
+
+
+@inner
+def _learn_row(
+    plan: RecursivePlan,
+    belief: Posterior,
+    block: Block,
+    j: int,
+    size: int,
+    var_y: float,
+) -> None:
+    """Let mean, spread and the rows to come of the bunch follow its row j."""
+    ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
+    lam, shrink = plan.forgetting, 1.0 / var_y
     for o in range(len(belief.mean)):
         mean, error = belief.mean[o], belief.errors[o]
         for i in range(size):
             mean[i] += h[i] * error
-    copy(h[:size], belief.waiting)
+    hold(belief.spread, size, lam, shrink, h)
+    place = place_of(ahead, bunch.first)
+    for r in range(j + 1, bunch.rows):
+        z, own = ahead.projected[place + r], belief.answers[r]
+        part = shrink * dot(h, z, size)
+        if lam < 1.0:
+            _forget_some(lam, size, own, z)
+        for i in range(size):
+            own[i] -= part * h[i]
+        if bunch.shared:
+            gain, known = belief.gains[r], belief.gains[j]
+            if lam < 1.0:
+                _forget_some(lam, size, gain, belief.shares[r])
+            for i in range(size):
+                gain[i] -= part * known[i]
 
 
 @inner
-def _find_costs(belief: Posterior, shares: Any, left: float) -> float:
+def _find_costs(belief: Posterior, j: int, size: int, left: float) -> float:
     """Find what it costs to do without each centre; return it for the newcomer.
 
-    `shares` are those of the centres in the newcomer, 1/`left` is its own entry on the
-    diagonal of K^-1, and coefficients are as if it had come.
+    Row j of the bunch is the newcomer, 1/`left` its own entry on the diagonal of K^-1;
+    coefficients are as if it had come.
     """
-    size, cost = len(shares), belief.cost
+    cost, shares, gain = belief.cost, belief.shares[j], belief.gains[j]
     newest = 0.0
     cost[:size] = 0.0
     for o in range(len(belief.coef)):
         coef, error = belief.coef[o], belief.errors[o]
         newest += error * error
         for i in range(size):
-            value = coef[i] + (belief.gain[i] - shares[i]) * error
+            value = coef[i] + (gain[i] - shares[i]) * error
             cost[i] += value * value
     for i in range(size):
         entry = belief.diagonal[i] + shares[i] * shares[i] / left
@@ -504,26 +465,34 @@ def _find_costs(belief: Posterior, shares: Any, left: float) -> float:
 
 @inner
 def _enter(
-    belief: Posterior, model: Model, block: Block, t: int, up: int, left: float
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    t: int,
+    up: int,
+    left: float,
+    step: Any,
 ) -> None:
-    """Row t becomes a centre, and is learnt."""
-    size, cache = model.counters[0].count, model.cache
-    shares, tip, kernel = cache.shares, math.sqrt(left), block.similarity
-    copy(block.ahead.columns[place_of(block.ahead, t), :size], cache.column)
-    note_entry(block.ahead, kernel, t, size, tip)
+    """Row t becomes a centre, and is learnt; the bunch ends with it."""
+    size, cache, ahead = model.counters[0].count, model.cache, block.ahead
+    tip, j, (lam, shrink) = math.sqrt(left), t - belief.bunch[0].first, step
+    shares, gain, h = belief.shares[j], belief.gains[j], belief.answers[j]
+    copy(ahead.columns[place_of(ahead, t), :size], cache.column)
+    copy(shares[:size], cache.shares)
+    note_entry(ahead, block.similarity, t, size, tip)
+    widen(belief.spread, size)
+    h[size] = tip
+    hold(belief.spread, size + 1, lam, shrink, h)
+    belief.bunch[0].rows = 0
     for o in range(len(belief.mean)):
-        coef, error = belief.coef[o], belief.errors[o]
+        mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
         for i in range(size):
-            coef[i] += (belief.gain[i] - shares[i]) * error
-        coef[size] = error
-        belief.mean[o, size] = 0.0
+            mean[i] += h[i] * error
+            coef[i] += (gain[i] - shares[i]) * error
+        mean[size], coef[size] = tip * error, error
     for i in range(size):
         belief.diagonal[i] += shares[i] * shares[i] / left
-        belief.spread[size, i] = 0.0
     belief.diagonal[size] = 1.0 / left
-    belief.spread[size, size] = 1.0
-    belief.response[size] = tip
-    _move_mean(belief, size + 1)
     status = cache.status[0]
     if (status.edits + 1) % CHECK_EVERY > 0:
         insert(model, block, t, Update(up, -1, 0.0))
@@ -534,10 +503,14 @@ def _enter(
     before[size, size] = 1.0 / tip
     insert(model, block, t, Update(up, -1, 0.0))
     if status.repairs > repairs:
-        _answer(belief, belief.response[: size + 1], belief.cost)
-        follow_repair(cache, before, belief.mean, belief.spread)
-        forget(block.ahead)
-        belief.held[0].known = 0
+        forget(ahead)
+        turn = turn_between(cache, before)
+        answer(belief.spread, size + 1, belief.answers[:0], belief.answers[:0])
+        follow(belief.spread, turn)
+        for o in range(len(belief.mean)):
+            mean = belief.mean[o, : size + 1]
+            mean[:] = np.dot(turn, mean)
+        belief.bunch[0].known = 0
         _know(belief, model)
 
 
@@ -545,8 +518,7 @@ def _enter(
 def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> None:
     """Centre p leaves: what is known of the others stays as it is."""
     cache, size = model.cache, model.counters[0].count
-    last, held = size - 1, belief.held[0]
-    column = cache.shares
+    column, last = cache.shares, size - 1
     inverse_column(cache, p, size)
     for o in range(len(belief.coef)):
         coef = belief.coef[o]
@@ -559,19 +531,10 @@ def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> Non
         belief.diagonal[i] -= column[i] * column[i] * share
     belief.diagonal[p] = belief.diagonal[last]
     drop(model, block, t, p)  # and leaves the mirror in `work`
-    scale = 2.0 / dot(cache.work, cache.work, size)
-    mirror, image, waiting = belief.mirror[:size], belief.image, belief.waiting
-    copy(cache.work[:size], mirror)
+    mirror = cache.work
+    scale = 2.0 / dot(mirror, mirror, size)
     note_exit(block.ahead, t, p, size, mirror, scale)
-    _respond(belief.spread, mirror, image[:size])
-    part = held.shrink * dot(waiting, mirror, size)
-    for i in range(size):
-        image[i] = held.keep * image[i] + (1.0 - held.keep) * mirror[i]
-        image[i] -= part * waiting[i]
-    half = 0.5 * scale * dot(mirror, image, size)
-    for i in range(size):
-        image[i] = scale * (image[i] - half * mirror[i])
-    held.turned = 1
+    reflect(belief.spread, size, mirror, scale)
     for o in range(len(belief.mean)):
         mean = belief.mean[o]
         part = scale * dot(mirror, mean, size)
@@ -590,26 +553,27 @@ def _absorb(
     weight: float,
 ) -> bool:
     """Learn row t, which has been projected; False if a number is close to infinite."""
-    counters, cache, held = model.counters[0], model.cache, belief.held[0]
+    counters, status, bunch = model.counters[0], model.cache.status[0], belief.bunch[0]
     size, outputs, f = counters.count, len(belief.mean), block.f
-    lam, status = plan.forgetting, cache.status[0]
-    z = block.ahead.projected[place_of(block.ahead, t), :size]
-    h = belief.response[:size]
-    _answer(belief, z, h)
-    covered = 0.0
+    if not 0 <= t - bunch.first < bunch.rows:
+        _begin_bunch(plan, belief, model, block, t)
+    is_new = _is_new(plan, status.kxx, status.residual)
+    if is_new and not bunch.shared:
+        _share_bunch(belief, model, block, t, size)
+    j, lam = t - bunch.first, plan.forgetting
+    z, h = block.ahead.projected[place_of(block.ahead, t)], belief.answers[j]
     if lam < 1.0:
         root = math.sqrt(lam)
-        for i in range(size):
-            h[i] = lam * h[i] + (1.0 - lam) * z[i]
+        _forget_some(lam, size, h, z)
+        if bunch.shared:
+            _forget_some(lam, size, belief.gains[j], belief.shares[j])
         for o in range(outputs):
             f[o] *= root
             mean, coef = belief.mean[o], belief.coef[o]
             for i in range(size):
                 mean[i] *= root
                 coef[i] *= root
-    for i in range(size):
-        covered += z[i] * h[i]
-    var_f = status.residual + max(covered, 0.0)
+    var_f = status.residual + max(dot(z, h, size), 0.0)
     # The jitter of a centre is noise to the others.
     var_y = max(plan.noise / weight, 2.0 * JITTER * status.kxx) + var_f
     if not var_y > 0.0:
@@ -617,33 +581,27 @@ def _absorb(
     for o in range(outputs):
         belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
     _note(plan, belief, y, f, var_y, weight)
-    held.keep, held.shrink = lam, 1.0 / var_y
-    least = max(plan.threshold, 2.0 * JITTER) * status.kxx
-    if not status.residual > least:
-        held.known = 0
-        _move_mean(belief, size)
+    if not is_new:
+        _learn_row(plan, belief, block, j, size, var_y)
+        bunch.known = 0
         return True
-    is_full = size >= belief.limit
-    if is_full:
-        _know(belief, model)
-    shares = cache.shares[:size]
-    _represent(cache.root.T[:size], z, h, shares, belief.gain[:size])
-    left = status.residual + JITTER * status.kxx
+    left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y)
     up = 0 if outputs == 1 else int(y)
-    if not is_full:
-        _enter(belief, model, block, t, up, left)
+    if size < belief.limit:
+        _enter(belief, model, block, t, up, left, step)
         return True
+    _know(belief, model)
     counters.maintenance += 1
-    newest = _find_costs(belief, shares, left)
+    newest = _find_costs(belief, j, size, left)
     p = first_smallest(belief.cost[:size], model.birth[:size])
     if newest < belief.cost[p]:
-        _move_mean(belief, size)
+        _learn_row(plan, belief, block, j, size, var_y)
         for o in range(outputs):
-            coef, error = belief.coef[o], belief.errors[o]
+            coef, gain, error = belief.coef[o], belief.gains[j], belief.errors[o]
             for i in range(size):
-                coef[i] += belief.gain[i] * error
+                coef[i] += gain[i] * error
         return True
-    _enter(belief, model, block, t, up, left)
+    _enter(belief, model, block, t, up, left, step)
     _leave(belief, model, block, t, p)
     return True
 
@@ -674,7 +632,7 @@ def walk(
     y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
     counters, ahead, f = model.counters[0], block.ahead, block.f
     limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
-    belief.held[0].known = 0
+    belief.bunch[0].known = belief.bunch[0].rows = 0
     for t in range(len(y)):
         size = counters.count
         if place_of(ahead, t) < 0:
@@ -701,7 +659,7 @@ def walk(
             break
         block.pending[0] = -1
     size = counters.count
-    _answer(belief, belief.response[:size], belief.cost)
+    answer(belief.spread, size, belief.answers[:0], belief.answers[:0])
     _know(belief, model)
     for o in range(len(f)):
         copy(belief.coef[o, :size], model.coef[o])

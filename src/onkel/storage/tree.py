@@ -22,7 +22,7 @@ from onkel.engine import dual, fitted_expansion, plan, recursive, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.estimators._machine_stream import Tally
-from onkel.model import averages, center_cache, inverse, state
+from onkel.model import averages, center_cache, inverse, spread, state
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
@@ -34,7 +34,7 @@ _FOLDERS = [
     for found in pkgutil.iter_modules(package.__path__)
 ]
 _MODULES = [
-    *(averages, center_cache, inverse, state, kernels, losses, rates, steps),
+    *(averages, center_cache, inverse, spread, state, kernels, losses, rates, steps),
     *(dual, fitted_expansion, plan, recursive, svrg, extent),
     *_FOLDERS,
 ]
