@@ -12,9 +12,9 @@ from rich.console import Console
 from onkel.data.catalogue import DataNotFoundError
 
 NAMES = (
-    *("learn_vs_predict", "roofline", "second_order", "flat_cost", "keeping"),
-    *("merging", "covering", "features", "csr", "cold_start", "levels", "memory"),
-    *("files", "threads", "limits", "fit_stages", "gpu_grids"),
+    *("learn_vs_predict", "roofline", "second_order", "recursive", "flat_cost"),
+    *("keeping", "merging", "covering", "features", "csr", "cold_start", "levels"),
+    *("memory", "files", "threads", "limits", "fit_stages", "gpu_grids"),
 )
 
 # Wide enough for the tables, also where the output is no terminal.

@@ -82,6 +82,7 @@ def further(work: Workload) -> dict[str, tuple[Callable[[], Any], int]]:
             lambda: onkel.DualSVRGClassifier(**bounded, n_components=200),
             some,
         ),
+        "KRLS": (lambda: onkel.KRLSClassifier(**bounded), some),
         "BSCA": (
             lambda: onkel.BSCAClassifier(**bounded, C=32.0, max_iter=1),
             some,

@@ -23,6 +23,7 @@ from onkel.estimators.kernel_perceptron import (
 )
 from onkel.estimators.kernel_sgd import KernelSGDClassifier, KernelSGDRegressor
 from onkel.estimators.klms import KLMSClassifier, KLMSRegressor
+from onkel.estimators.krls import KRLSClassifier, KRLSRegressor
 from onkel.estimators.llsvm import LLSVMClassifier, LLSVMRegressor
 from onkel.estimators.nbsgd import NBSGDClassifier, NBSGDRegressor
 from onkel.estimators.nogd import NOGDClassifier, NOGDRegressor
@@ -58,6 +59,8 @@ __all__ = [
     "FourierFeatures",
     "KLMSClassifier",
     "KLMSRegressor",
+    "KRLSClassifier",
+    "KRLSRegressor",
     "KernelClassifier",
     "KernelPerceptronClassifier",
     "KernelPerceptronRegressor",

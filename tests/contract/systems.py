@@ -26,6 +26,7 @@ REMOVAL = {"maintenance": "removal"}
 # Cells so large that some hundred rows share a dozen cores.
 COVER = {"coverage_radius": 1.2}
 FOURIER = {"n_components": 20}
+TRACKED = {"noise": 0.1, "forgetting": 0.99}
 REDUCED = {"eta0": 0.4, "alpha": 0.02, "memory_size": 9, "snapshot_period": 13}
 
 
@@ -66,7 +67,7 @@ class System(NamedTuple):
     @property
     def projects(self) -> bool:
         """Whether a row may change the model without becoming a centre."""
-        return self.name.startswith("Projectron")
+        return self.name.startswith(("Projectron", "KRLS"))
 
     @property
     def merges(self) -> bool:
@@ -135,6 +136,7 @@ CLASSIFIERS = {
         "AVMClassifier", {**PEGASOS, **COVER, "approx_beta": 3.0, "approx_rho": 0.7}
     ),
     "fogd": System("FOGDClassifier", {**CONSTANT, **FOURIER}),
+    "krls": System("KRLSClassifier", {**BOUNDED, **TRACKED}),
     "nogd": System("NOGDClassifier", {**BOUNDED, **CONSTANT, "rank": 5}),
     "dual-sgd": System(
         "DualSGDClassifier", {**BOUNDED, **PEGASOS, **FOURIER, "merge_size": 4}
@@ -175,6 +177,7 @@ REGRESSORS = {
         "QKLMSRegressor", {**COVER, "eta0": 0.3, "max_core": BUDGET}, True
     ),
     "fogd-r": System("FOGDRegressor", {**CONSTANT, **FOURIER}, True),
+    "krls-r": System("KRLSRegressor", {**BOUNDED, **TRACKED}, True),
     "nogd-r": System("NOGDRegressor", {**BOUNDED, **CONSTANT}, True),
     "dual-sgd-r": System(
         "DualSGDRegressor", {**BOUNDED, **PEGASOS, **FOURIER, "merge_size": 4}, True

@@ -42,7 +42,7 @@ LOG_LOSS = ["ogd", "bogd", "bogd++", "sgd", "bsgd", "bsgd-ball", "nbsgd", "avm"]
 LAST = [
     name
     for name, system in CLASSIFIERS.items()
-    if not system.averaged and not system.name.startswith(("FOGD", "DualSVRG"))
+    if not system.averaged and not system.name.startswith(("FOGD", "DualSVRG", "KRLS"))
 ]
 
 
@@ -286,6 +286,8 @@ def test_two_classes_have_one_score_and_more_share_their_centres(
     model = system.make().partial_fit(X, y, classes=[0, 1, 2, 3])
     assert model.dual_coef_.shape == (4, model.model_size_)
     assert model.decision_function(X).shape == (100, 4)
+    if system.name.startswith("KRLS"):
+        return  # each class against the rest
     # Crammer-Singer: what one class gains its runner-up loses.
     total = np.abs(model.dual_coef_).sum()
     np.testing.assert_allclose(model.dual_coef_.sum(axis=0), 0, atol=1e-13 * total)
@@ -406,7 +408,7 @@ def test_the_empty_model_is_mistaken_about_all_but_the_first_class(
             assert model.n_updates_ == 1
 
 
-@each(CLASSIFIERS)
+@each(name for name in CLASSIFIERS if name != "krls")
 def test_probabilities_exist_for_log_loss_only(system: System) -> None:
     X, y = data(system, 60)
     model = system.make().fit(X, y)

@@ -26,6 +26,7 @@ from tests.exact import (
     forgetron,
     kernel_sgd,
     klms,
+    krls,
     nbsgd,
     norma,
     ogd,
@@ -203,6 +204,9 @@ def keeping_systems() -> Iterator[Any]:
         given = {**parameters, "eta0": 0.3, "epsilon": 0.1}
         name = f"{threshold}-{budget}"
         yield System("Projectron", projectron.run, given, tasks=("regression",)), name
+    for forgetting in (1.0, 0.98):
+        parameters = {**BUDGETED, "noise": 0.1, "forgetting": forgetting}
+        yield System("KRLS", krls.run, parameters), forgetting
 
 
 def classics() -> Iterator[Any]:
@@ -422,7 +426,7 @@ def test_merging_and_the_ball_equal_the_oracle() -> None:
     [
         case
         for case in with_few_losses(CASES)
-        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM", "NORMA")
+        if case.values[0].name in ("OGD", "BSGD", "BPA", "BOGD", "AVM", "NORMA", "KRLS")
     ],
 )
 def test_sample_weights_equal_the_oracle(system: System, task: str) -> None:

@@ -56,7 +56,7 @@ def strategy(
         Whether centres never leave, and their coefficients never change.
     looks_ahead
         Whether rows are projected before their turn (`onkel.model.rows_ahead`), on an
-        Inverse, from which no centre may ever leave then.
+        Inverse. If a centre ever leaves it, the strategy's own walk has to say so.
     table
         What it looks up while it works and is not part of the model.
     ranges

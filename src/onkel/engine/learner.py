@@ -15,7 +15,15 @@ import numpy as np
 from onkel.budget import dispatch
 from onkel.budget.declaration import UNLIMITED, declaration, largest_size
 from onkel.compiled.draws import draws_of
-from onkel.engine import dual, evaluation, online, passes, svrg, threads  # noqa: F401
+from onkel.engine import (  # noqa: F401
+    dual,
+    evaluation,
+    online,
+    passes,
+    recursive,
+    svrg,
+    threads,
+)
 from onkel.engine.evaluation import Workspace, gram_of, norms_of
 from onkel.engine.fitted_expansion import TILE, FittedExpansion
 from onkel.engine.passes import Batch, Limits, part_of
@@ -36,7 +44,8 @@ from onkel.model.state import allocate, facing, relabelled, resized
 from onkel.problem import kernels
 from onkel.problem.rates import base
 
-# dual, online and svrg are imported for their walks, which register themselves.
+# dual, online, recursive and svrg are imported for their walks, which register
+# themselves.
 SMALLEST_CAPACITY = 64
 # Rows after which is asked again how large blocks are to be, and how many threads are
 # worth it: at first, and as long as one is enough.

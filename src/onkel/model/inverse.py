@@ -121,7 +121,7 @@ def project_row_ahead(model: Model, block: Block, t: int) -> float:
     place = rows_ahead.place_of(ahead, t)
     if place < 0:
         place = 0
-        rows_ahead.project_ahead(ahead, kernel, block.rows, points, turned, t)
+        rows_ahead.project_ahead(ahead, kernel, block.rows, points, turned, True, t)
     rows_ahead.catch_up(ahead, kernel, points, turned, place)
     copy(ahead.columns[place, :size], cache.column)
     copy(ahead.projected[place, :size], cache.work)

@@ -8,6 +8,10 @@ number to each.
 
 Which rows will want it is a guess of the walk by the model as it is when the first of
 them comes (`Ahead.wanted`). One that was not expected is projected when it comes.
+
+Where centres leave, too, the root is no triangle, and whoever lets them come and leave
+says so at once (`note_entry`, `note_exit`): that is an operation a centre for each row
+to come, where to project it anew would be one an entry of the root.
 """
 
 from typing import Any, NamedTuple
@@ -129,7 +133,8 @@ def project_ahead(
     kernel: Kernel,
     rows: Rows,
     points: Points,
-    turned: Any,  # shape (centres, capacity): root', a triangle
+    turned: Any,  # shape (centres, capacity): root'
+    triangular: bool,  # whether it is a triangle
     t: int,
 ) -> None:
     """Project row t of the block, and those after it that may want it."""
@@ -148,7 +153,7 @@ def project_ahead(
     columns, X = ahead.columns[:count], ahead.points[:count]
     _turn(ahead, points, size)
     between_points(kernel, ahead.turned, size, X, columns)
-    _apply(turned, columns, ahead.projected[:count])
+    _apply(turned, columns, ahead.projected[:count], triangular)
 
 
 @inner
@@ -168,6 +173,50 @@ def catch_up(
 
 
 @inner
+def note_entry(ahead: Ahead, kernel: Kernel, t: int, size: int, tip: float) -> None:
+    """Project rows to come on row t, too, which is about to be centre `size`.
+
+    `tip` is what is new in it: its last coordinate, now that it is a centre.
+    """
+    here, points = place_of(ahead, t), ahead.points
+    own = ahead.projected[here]
+    for i in range(len(ahead.rows)):
+        if ahead.rows[i] > t:
+            value = between(kernel, points[i], points[here])
+            covered = dot(ahead.projected[i], own, size)
+            ahead.columns[i, size] = value
+            ahead.projected[i, size] = (value - covered) / tip
+            ahead.sizes[i] = size + 1
+    if ahead.known[0] == size:
+        for k in range(len(ahead.turned)):
+            ahead.turned[k, size] = points[here, k]
+        ahead.known[0] = size + 1
+
+
+@inner
+def note_exit(
+    ahead: Ahead, t: int, p: int, size: int, mirror: Any, scale: float
+) -> None:
+    """Follow the exit of centre p of `size`, whose slot the last one takes.
+
+    The root has been reflected at the mirror, the square of whose length is 2/`scale`,
+    and its last column has left.
+    """
+    last = size - 1
+    for i in range(len(ahead.rows)):
+        if ahead.rows[i] > t:
+            projected = ahead.projected[i]
+            part = scale * dot(mirror, projected, size)
+            for k in range(last):
+                projected[k] -= part * mirror[k]
+            ahead.columns[i, p] = ahead.columns[i, last]
+            ahead.sizes[i] = last
+    for k in range(len(ahead.turned)):
+        ahead.turned[k, p] = ahead.turned[k, last]
+    ahead.known[0] = min(ahead.known[0], last)
+
+
+@inner
 def dot(a: Any, b: Any, size: int) -> float:
     """Sum of the first products."""
     total = 0.0
@@ -177,14 +226,14 @@ def dot(a: Any, b: Any, size: int) -> float:
 
 
 # Compiled on its own, because within a walk loops over a matrix come out slower. Four
-# rows of the triangle with two columns: eight sums, which stay in registers.
+# rows of the matrix with two columns: eight sums, which stay in registers.
 @shared
-def _apply(turned: Any, columns: Any, out: Any) -> None:
-    """Multiply a triangle by several columns, which share what is read of it."""
+def _apply(turned: Any, columns: Any, out: Any, triangular: bool) -> None:
+    """Multiply a matrix by several columns, which share what is read of it."""
     size, count = len(turned), len(columns)
     full, even = size - size % 4, count - count % 2
     for k in range(0, full, 4):
-        last = k + 4
+        last = k + 4 if triangular else size
         a, b = turned[k, :last], turned[k + 1, :last]
         c, d = turned[k + 2, :last], turned[k + 3, :last]
         for r in range(0, even, 2):
@@ -215,4 +264,4 @@ def _apply(turned: Any, columns: Any, out: Any) -> None:
             out[r, k], out[r, k + 1], out[r, k + 2], out[r, k + 3] = ax, bx, cx, dx
     for k in range(full, size):
         for r in range(count):
-            out[r, k] = dot(turned[k], columns[r], k + 1)
+            out[r, k] = dot(turned[k], columns[r], k + 1 if triangular else size)

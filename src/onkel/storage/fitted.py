@@ -118,6 +118,8 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "dual_variables_": _matrix,
     "coverage_radius_": _number(0.0, 1.7e308),
     "eta0_": POSITIVE,
+    "noise_": POSITIVE,
+    "forgetting_": _number(5e-324, 1.0),
     "_classes_given": _bool,
     "_seed": _seed,
     "loss_": _loss,

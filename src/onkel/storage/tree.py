@@ -18,11 +18,11 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 import onkel.budget
 import onkel.features
 from onkel.budget.declaration import DECLARED
-from onkel.engine import dual, fitted_expansion, plan, svrg
+from onkel.engine import dual, fitted_expansion, plan, recursive, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.estimators._machine_stream import Tally
-from onkel.model import averages, center_cache, inverse, state
+from onkel.model import averages, center_cache, inverse, spread, state
 from onkel.problem import kernels, losses, rates, steps
 from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
@@ -34,8 +34,8 @@ _FOLDERS = [
     for found in pkgutil.iter_modules(package.__path__)
 ]
 _MODULES = [
-    *(averages, center_cache, inverse, state, kernels, losses, rates, steps),
-    *(dual, fitted_expansion, plan, svrg, extent),
+    *(averages, center_cache, inverse, spread, state, kernels, losses, rates, steps),
+    *(dual, fitted_expansion, plan, recursive, svrg, extent),
     *_FOLDERS,
 ]
 

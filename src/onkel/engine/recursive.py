@@ -1,0 +1,666 @@
+"""Phase 2 of KRLS: recursive least squares on the centres, and how sure they are.
+
+A row t is predicted by what the centres say of it, z = R' k_t, with the root of
+`onkel.model.inverse`, K^-1 = R R'. In these coordinates the prior of a function is the
+standard normal distribution, so that nothing is large where centres are close:
+
+    m     mean of each output        f = z'm
+    V     covariance of all of them  var_f = r2 + z'V z,  r2 = k(x_t, x_t) - z'z
+
+    forget           V <- lam V + (1 - lam) I,  m <- sqrt(lam) m,  f <- sqrt(lam) f
+    learn            h = V z,  var_y = noise / weight + var_f,  e = y - f
+                     m <- m + h e / var_y,  V <- V - h h' / var_y
+    x_t is a centre  before it learns, m gets a zero, V a row of the identity, z the
+                     square root of r2
+    p leaves         R <- R H, m <- H m, V <- H V H, H the reflection that turns row p
+                     of R into (0, ..., 0, rho); the last coordinate leaves
+
+Beyond the budget that centre leaves whose value the others know best without it, the
+least sum over outputs of (a_p / Q_pp)^2, with a = R m, the coefficients, and Q = K^-1.
+If it is the newcomer, nothing but m and V changes, and the root is only read.
+
+It is large, as V is, so what takes long is to read them. Rows are projected eight at a
+time (`onkel.model.rows_ahead`). Of a bunch of these, four or fewer, V z is found at a
+time (`onkel.model.spread`), and R z and R V z if one of them might become a centre.
+What is known of the rows to come follows each row that is learnt, by an operation a
+centre; once a centre comes or leaves the next row begins a bunch of its own. The
+coefficients follow the mean only where somebody asks for them: who is to leave, or at
+the end of a block.
+
+The scores of the rows, each before it is learnt, also tell how wide errors are for
+their variance (`misfit`), and how steep log-odds are over scores (`slope`).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.budget.declaration import strategy
+from onkel.budget.dispatch import refuse_nonsense, relabelled, resized
+from onkel.compiled.draws import Draws
+from onkel.compiled.functions import inlined, inner, shared
+from onkel.engine import passes
+from onkel.engine.dual import target
+from onkel.engine.evaluation import (
+    kernel_values,
+    largest_score,
+    norms_of,
+)
+from onkel.engine.evaluation import norms as measured
+from onkel.engine.passes import Batch
+from onkel.engine.threads import blas_in_one_thread
+from onkel.model.expansion import drop, first_smallest, insert
+from onkel.model.growing import enlarged
+from onkel.model.inverse import (
+    CHECK_EVERY,
+    JITTER,
+    Inverse,
+    inverse_column,
+    inverse_diagonal,
+)
+from onkel.model.ranges import WORK, finite, not_negative, positive
+from onkel.model.rows import (
+    beside,
+    copy,
+    order_for,
+    rows_of,
+)
+from onkel.model.rows_ahead import (
+    dot,
+    forget,
+    note_entry,
+    note_exit,
+    place_of,
+    project_ahead,
+)
+from onkel.model.spread import (
+    TOGETHER,
+    Spread,
+    answer,
+    follow,
+    hold,
+    reflect,
+    widen,
+)
+from onkel.model.state import Block, Model, Update
+from onkel.problem.kernels import Kernel, diagonal
+from onkel.problem.losses import Loss
+from onkel.problem.rates import Rate
+from onkel.problem.tasks import judge
+
+# Of log-odds over scores: where they begin, as one row may have it, and how far they
+# may go.
+FIRST_SLOPE, FLATTEST, STEEPEST = 2.0, 1e-2, 1e2
+
+TALLY = np.dtype(
+    [
+        ("rows", np.float64),  # scores that had a weight, as far as not forgotten
+        ("misfit", np.float64),  # sum of their e^2 / var_y, likewise
+        ("slope", np.float64),  # of log-odds over scores
+        ("curvature", np.float64),  # of the log-loss in it, likewise
+    ],
+    align=True,
+)
+BUNCH = np.dtype(
+    [
+        ("first", np.int64),  # of the rows in a bunch, by its number in the block
+        ("rows", np.int64),  # how many; none once a centre has come or left
+        ("shared", np.int64),  # whether their shares and gains are known, too
+        ("known", np.int64),  # whether coefficients and diagonal are those of m and R
+    ],
+    align=True,
+)
+
+
+class RecursivePlan(NamedTuple):
+    """What phase 2 needs to know besides the posterior."""
+
+    kernel: Kernel
+    loss: Loss  # the squared error
+    rate: Rate  # constant; nothing shrinks by itself
+    ball: bool  # never; the learner asks every plan
+    noise: float  # variance of targets around the function, the prior's being k(x, x)
+    forgetting: float
+    threshold: float  # share of k(x, x) that must be new in a row, so that it stays
+    labels: bool  # whether targets are classes
+
+
+@strategy(
+    cache=Inverse,
+    newcomer=True,
+    looks_ahead=True,
+    ranges={
+        "mean": finite,
+        "coef": WORK,
+        "diagonal": WORK,
+        "cost": WORK,
+        "answers": WORK,
+        "shares": WORK,
+        "gains": WORK,
+        "errors": WORK,
+        "bunch.first": WORK,
+        "bunch.rows": WORK,
+        "bunch.shared": WORK,
+        "bunch.known": WORK,
+        "tally.rows": not_negative,
+        "tally.misfit": not_negative,
+        "tally.slope": positive,
+        "tally.curvature": positive,
+    },
+)
+class Posterior(NamedTuple):
+    """What is known of the function, on a hard budget; `make` constructs it."""
+
+    limit: int
+    mean: Any  # m, shape (outputs, capacity), float64
+    spread: Spread  # V
+    coef: Any  # R m, shape (outputs, capacity), float64
+    diagonal: Any  # of K^-1, shape (capacity,), float64
+    cost: Any  # of doing without a centre, likewise
+    answers: Any  # V z of the bunch, shape (TOGETHER, capacity), float64
+    shares: Any  # R z, likewise
+    gains: Any  # R V z, likewise
+    errors: Any  # e / var_y, shape (outputs,), float64
+    bunch: Any  # shape (1,), of BUNCH
+    tally: Any  # shape (1,), of TALLY
+
+
+def make(limit: int) -> Posterior:
+    """Make the posterior of no rows.
+
+    Examples
+    --------
+    >>> make(limit=10).tally[0].rows.item()
+    0.0
+    """
+    tally = np.zeros(1, TALLY).view(np.recarray)
+    tally.slope, tally.curvature = FIRST_SLOPE, 1.0
+    square, line = np.zeros((0, 0)), np.zeros(0)
+    return Posterior(
+        *(limit, square, Spread.empty(0), square),
+        *(line, line, square, square, square, line),
+        np.zeros(1, BUNCH).view(np.recarray),
+        tally,
+    )
+
+
+@resized.register
+def _resized(belief: Posterior, model: Model) -> Posterior:
+    (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
+    return belief._replace(
+        mean=enlarged(belief.mean[:, :size], outputs, capacity),
+        spread=belief.spread.resized(size, capacity),
+        coef=np.zeros((outputs, capacity)),
+        diagonal=np.zeros(capacity),
+        cost=np.zeros(capacity),
+        answers=np.zeros((TOGETHER, capacity)),
+        shares=np.zeros((TOGETHER, capacity)),
+        gains=np.zeros((TOGETHER, capacity)),
+        errors=np.zeros(outputs),
+    )
+
+
+@relabelled.register
+def _relabelled(belief: Posterior, matrix: np.ndarray) -> Posterior:
+    """Map the outputs by a matrix (new x old); see `state.relabelled`."""
+    return belief._replace(
+        mean=np.ascontiguousarray(matrix @ belief.mean),
+        coef=np.zeros((len(matrix), belief.coef.shape[1])),
+        errors=np.zeros(len(matrix)),
+    )
+
+
+@refuse_nonsense.register
+def _refuse_nonsense(belief: Posterior, model: Model) -> None:
+    belief.spread.refuse_nonsense(int(model.counters[0].count))
+
+
+# Compiled on their own, because within a walk loops over a matrix come out slower. Four
+# directions at a time, for all rows of a bunch while they are in the first cache.
+@shared
+def _represent(
+    turned: Any, size: int, rows: Any, answers: Any, shares: Any, gains: Any
+) -> None:
+    """Compute root z and root V z of a bunch; all have the shape (rows, capacity)."""
+    full = size - size % 4
+    shares[:, :size] = 0.0
+    gains[:, :size] = 0.0
+    for k in range(0, full, 4):
+        first, second = turned[k, :size], turned[k + 1, :size]
+        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
+        for j in range(len(rows)):
+            z, h, share, gain = rows[j], answers[j], shares[j], gains[j]
+            a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
+            p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
+            for i in range(size):
+                u, v, w, x = first[i], second[i], third[i], fourth[i]
+                share[i] += a * u + b * v + (c * w + d * x)
+                gain[i] += p * u + q * v + (r * w + s * x)
+    for k in range(full, size):
+        own = turned[k, :size]
+        for j in range(len(rows)):
+            a, p, share, gain = rows[j, k], answers[j, k], shares[j], gains[j]
+            for i in range(size):
+                share[i] += a * own[i]
+                gain[i] += p * own[i]
+
+
+@shared
+def _combine(turned: Any, mean: Any, coef: Any) -> None:
+    """Compute root m of each output."""
+    size = mean.shape[1]
+    coef[:] = 0.0
+    for k in range(size):
+        own = turned[k]
+        for o in range(len(mean)):
+            value, out = mean[o, k], coef[o]
+            for i in range(size):
+                out[i] += value * own[i]
+
+
+@shared
+def turn_between(cache: Inverse, before: Any) -> Any:
+    """Return what turns coordinates of a former root into those of the repaired one.
+
+    Both are roots of K^-1, so that T = R' K R_before is orthogonal.
+    """
+    size = len(before)
+    gram = cache.values[:size, :size].copy()
+    now = np.ascontiguousarray(cache.root[:size, :size].T)
+    for i in range(size):
+        gram[i, i] *= 1.0 + JITTER
+    return np.dot(now, np.dot(gram, before))
+
+
+# Rows whose variances are found at a time.
+TILE = 256
+
+
+def variances(
+    plan: RecursivePlan, belief: Posterior, model: Model, X: Any
+) -> np.ndarray:
+    """Find the variances of the function at some rows: r2 + z'V z of each."""
+    size = int(model.counters[0].count)
+    root = np.ascontiguousarray(model.cache.root[:size, :size])
+    spread = belief.spread.matrix(size)
+    points = np.asarray(model.points[:size], np.float64, order=order_for(X))
+    norms = norms_of(plan.kernel, np.ascontiguousarray(points))
+    out = np.empty(X.shape[0])
+    with blas_in_one_thread:
+        for first in range(0, len(out), TILE):
+            some = X[first : first + TILE]
+            rows, values = rows_of(some, np.float64), np.empty((some.shape[0], size))
+            own = np.empty(len(values))
+            measured(plan.kernel, rows, own)
+            kernel_values(plan.kernel, rows, beside(rows, points), norms, values)
+            z = values @ root
+            inside = np.einsum("ti,ti->t", z, z)
+            left = np.maximum(diagonal(plan.kernel, own) - inside, 0.0)
+            known = np.einsum("ti,ti->t", z @ spread, z)
+            out[first : first + TILE] = left + np.maximum(known, 0.0)
+    return out
+
+
+@inner
+def _know(belief: Posterior, model: Model) -> None:
+    """Let coefficients and the diagonal of K^-1 be those of the mean and the root."""
+    size = model.counters[0].count
+    if belief.bunch[0].known:
+        return
+    turned = model.cache.root.T[:size]
+    _combine(turned, belief.mean[:, :size], belief.coef[:, :size])
+    inverse_diagonal(model.cache, size, belief.diagonal)
+    belief.bunch[0].known = 1
+
+
+@inner
+def _note(
+    plan: RecursivePlan,
+    belief: Posterior,
+    y: float,
+    f: Any,
+    var_y: float,
+    weight: float,
+) -> None:
+    """Compare the scores of a row with what it is, before it is learnt.
+
+    The slope is that of logistic regression on one feature, by Newton's steps: a row's
+    part in gradient and curvature, over the sum of curvatures.
+    """
+    tally, outputs = belief.tally[0], len(f)
+    tally.rows = plan.forgetting * tally.rows + outputs
+    tally.misfit *= plan.forgetting
+    for o in range(outputs):
+        tally.misfit += belief.errors[o] * belief.errors[o] * var_y
+    if not plan.labels:
+        return
+    if outputs == 1:
+        score = y * f[0]
+        doubt = 1.0 / (1.0 + math.exp(min(tally.slope * score, 500.0)))
+        pull, bend = score * doubt, score * score * doubt * (1.0 - doubt)
+    else:
+        largest = f[0]
+        for o in range(1, outputs):
+            largest = max(largest, f[o])
+        total, first, second = 0.0, 0.0, 0.0
+        for o in range(outputs):
+            score = f[o] - largest
+            chance = math.exp(max(tally.slope * score, -500.0))
+            total += chance
+            first += chance * score
+            second += chance * score * score
+        first /= total
+        pull = f[int(y)] - largest - first
+        bend = second / total - first * first
+    tally.curvature = plan.forgetting * tally.curvature + weight * bend
+    # What forgetting leaves must still steady the step.
+    step = weight * pull / max(tally.curvature, 1.0)
+    tally.slope = min(max(tally.slope + step, FLATTEST), STEEPEST)
+
+
+@inner
+def _begin_bunch(
+    plan: RecursivePlan, belief: Posterior, model: Model, block: Block, t: int
+) -> None:
+    """Find the answers of row t, and of those after it that are projected already.
+
+    As long as there is room, a row that becomes a centre is the last.
+    """
+    ahead, bunch, size = block.ahead, belief.bunch[0], model.counters[0].count
+    place, rows = place_of(ahead, t), 0
+    while rows < TOGETHER and place + rows < len(ahead.rows):
+        here = place + rows
+        if ahead.rows[here] != t + rows:
+            break
+        rows += 1
+        kxx, z = ahead.kxx[here], ahead.projected[here]
+        if size < belief.limit and _is_new(plan, kxx, kxx - dot(z, z, size)):
+            break
+    some = ahead.projected[place : place + rows]
+    answer(belief.spread, size, some, belief.answers[:rows])
+    bunch.first, bunch.rows, bunch.shared = t, rows, 0
+
+
+@inner
+def _share_bunch(
+    belief: Posterior, model: Model, block: Block, t: int, size: int
+) -> None:
+    """Find shares and gains of row t, and of those after it in the bunch."""
+    bunch, turned = belief.bunch[0], model.cache.root.T
+    first, last, place = t - bunch.first, bunch.rows, place_of(block.ahead, t)
+    rows = block.ahead.projected[place : place + last - first]
+    answers, shares = belief.answers[first:last], belief.shares[first:last]
+    _represent(turned, size, rows, answers, shares, belief.gains[first:last])
+    bunch.shared = 1
+
+
+@inlined
+def _is_new(plan: RecursivePlan, kxx: float, r2: float) -> bool:
+    """Whether the centres leave enough of a row for another."""
+    return r2 > max(plan.threshold, 2.0 * JITTER) * kxx
+
+
+@inner
+def _forget_some(lam: float, size: int, vector: Any, prior: Any) -> None:
+    """Let a product with V be that with lam V + (1 - lam) I."""
+    for i in range(size):
+        vector[i] = lam * vector[i] + (1.0 - lam) * prior[i]
+
+
+@inner
+def _learn_row(
+    plan: RecursivePlan,
+    belief: Posterior,
+    block: Block,
+    j: int,
+    size: int,
+    var_y: float,
+) -> None:
+    """Let mean, spread and the rows to come of the bunch follow its row j."""
+    ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
+    lam, shrink = plan.forgetting, 1.0 / var_y
+    for o in range(len(belief.mean)):
+        mean, error = belief.mean[o], belief.errors[o]
+        for i in range(size):
+            mean[i] += h[i] * error
+    hold(belief.spread, size, lam, shrink, h)
+    place = place_of(ahead, bunch.first)
+    for r in range(j + 1, bunch.rows):
+        z, own = ahead.projected[place + r], belief.answers[r]
+        part = shrink * dot(h, z, size)
+        if lam < 1.0:
+            _forget_some(lam, size, own, z)
+        for i in range(size):
+            own[i] -= part * h[i]
+        if bunch.shared:
+            gain, known = belief.gains[r], belief.gains[j]
+            if lam < 1.0:
+                _forget_some(lam, size, gain, belief.shares[r])
+            for i in range(size):
+                gain[i] -= part * known[i]
+
+
+@inner
+def _find_costs(belief: Posterior, j: int, size: int, left: float) -> float:
+    """Find what it costs to do without each centre; return it for the newcomer.
+
+    Row j of the bunch is the newcomer, 1/`left` its own entry on the diagonal of K^-1;
+    coefficients are as if it had come.
+    """
+    cost, shares, gain = belief.cost, belief.shares[j], belief.gains[j]
+    newest = 0.0
+    cost[:size] = 0.0
+    for o in range(len(belief.coef)):
+        coef, error = belief.coef[o], belief.errors[o]
+        newest += error * error
+        for i in range(size):
+            value = coef[i] + (gain[i] - shares[i]) * error
+            cost[i] += value * value
+    for i in range(size):
+        entry = belief.diagonal[i] + shares[i] * shares[i] / left
+        cost[i] /= entry * entry
+    return newest * left * left
+
+
+@inner
+def _enter(
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    t: int,
+    up: int,
+    left: float,
+    step: Any,
+) -> None:
+    """Row t becomes a centre, and is learnt; the bunch ends with it."""
+    size, cache, ahead = model.counters[0].count, model.cache, block.ahead
+    tip, j, (lam, shrink) = math.sqrt(left), t - belief.bunch[0].first, step
+    shares, gain, h = belief.shares[j], belief.gains[j], belief.answers[j]
+    copy(ahead.columns[place_of(ahead, t), :size], cache.column)
+    copy(shares[:size], cache.shares)
+    note_entry(ahead, block.similarity, t, size, tip)
+    widen(belief.spread, size)
+    h[size] = tip
+    hold(belief.spread, size + 1, lam, shrink, h)
+    belief.bunch[0].rows = 0
+    for o in range(len(belief.mean)):
+        mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
+        for i in range(size):
+            mean[i] += h[i] * error
+            coef[i] += (gain[i] - shares[i]) * error
+        mean[size], coef[size] = tip * error, error
+    for i in range(size):
+        belief.diagonal[i] += shares[i] * shares[i] / left
+    belief.diagonal[size] = 1.0 / left
+    status = cache.status[0]
+    if (status.edits + 1) % CHECK_EVERY > 0:
+        insert(model, block, t, Update(up, -1, 0.0))
+        return
+    repairs, before = status.repairs, cache.root[: size + 1, : size + 1].copy()
+    for i in range(size):
+        before[i, size], before[size, i] = -shares[i] / tip, 0.0
+    before[size, size] = 1.0 / tip
+    insert(model, block, t, Update(up, -1, 0.0))
+    if status.repairs > repairs:
+        forget(ahead)
+        turn = turn_between(cache, before)
+        answer(belief.spread, size + 1, belief.answers[:0], belief.answers[:0])
+        follow(belief.spread, turn)
+        for o in range(len(belief.mean)):
+            mean = belief.mean[o, : size + 1]
+            mean[:] = np.dot(turn, mean)
+        belief.bunch[0].known = 0
+        _know(belief, model)
+
+
+@inner
+def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> None:
+    """Centre p leaves: what is known of the others stays as it is."""
+    cache, size = model.cache, model.counters[0].count
+    column, last = cache.shares, size - 1
+    inverse_column(cache, p, size)
+    for o in range(len(belief.coef)):
+        coef = belief.coef[o]
+        share = coef[p] / column[p]
+        for i in range(size):
+            coef[i] -= column[i] * share
+        coef[p] = coef[last]
+    share = 1.0 / column[p]
+    for i in range(size):
+        belief.diagonal[i] -= column[i] * column[i] * share
+    belief.diagonal[p] = belief.diagonal[last]
+    drop(model, block, t, p)  # and leaves the mirror in `work`
+    mirror = cache.work
+    scale = 2.0 / dot(mirror, mirror, size)
+    note_exit(block.ahead, t, p, size, mirror, scale)
+    reflect(belief.spread, size, mirror, scale)
+    for o in range(len(belief.mean)):
+        mean = belief.mean[o]
+        part = scale * dot(mirror, mean, size)
+        for i in range(last):
+            mean[i] -= part * mirror[i]
+
+
+@inner
+def _absorb(
+    plan: RecursivePlan,
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    t: int,
+    y: float,
+    weight: float,
+) -> bool:
+    """Learn row t, which has been projected; False if a number is close to infinite."""
+    counters, status, bunch = model.counters[0], model.cache.status[0], belief.bunch[0]
+    size, outputs, f = counters.count, len(belief.mean), block.f
+    if not 0 <= t - bunch.first < bunch.rows:
+        _begin_bunch(plan, belief, model, block, t)
+    is_new = _is_new(plan, status.kxx, status.residual)
+    if is_new and not bunch.shared:
+        _share_bunch(belief, model, block, t, size)
+    j, lam = t - bunch.first, plan.forgetting
+    z, h = block.ahead.projected[place_of(block.ahead, t)], belief.answers[j]
+    if lam < 1.0:
+        root = math.sqrt(lam)
+        _forget_some(lam, size, h, z)
+        if bunch.shared:
+            _forget_some(lam, size, belief.gains[j], belief.shares[j])
+        for o in range(outputs):
+            f[o] *= root
+            mean, coef = belief.mean[o], belief.coef[o]
+            for i in range(size):
+                mean[i] *= root
+                coef[i] *= root
+    var_f = status.residual + max(dot(z, h, size), 0.0)
+    # The jitter of a centre is noise to the others.
+    var_y = max(plan.noise / weight, 2.0 * JITTER * status.kxx) + var_f
+    if not var_y > 0.0:
+        return False
+    for o in range(outputs):
+        belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
+    _note(plan, belief, y, f, var_y, weight)
+    if not is_new:
+        _learn_row(plan, belief, block, j, size, var_y)
+        bunch.known = 0
+        return True
+    left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y)
+    up = 0 if outputs == 1 else int(y)
+    if size < belief.limit:
+        _enter(belief, model, block, t, up, left, step)
+        return True
+    _know(belief, model)
+    counters.maintenance += 1
+    newest = _find_costs(belief, j, size, left)
+    p = first_smallest(belief.cost[:size], model.birth[:size])
+    if newest < belief.cost[p]:
+        _learn_row(plan, belief, block, j, size, var_y)
+        for o in range(outputs):
+            coef, gain, error = belief.coef[o], belief.gains[j], belief.errors[o]
+            for i in range(size):
+                coef[i] += gain[i] * error
+        return True
+    _enter(belief, model, block, t, up, left, step)
+    _leave(belief, model, block, t, p)
+    return True
+
+
+@inner
+def _project_some(model: Model, block: Block, t: int) -> None:
+    """Project row t, and those after it while they are at hand."""
+    ahead, last = block.ahead, len(block.kernel) - 1
+    for i in range(len(ahead.wanted)):
+        ahead.wanted[i] = t + 1 + i if t + 1 + i <= last else -1
+    turned = model.cache.root.T[: model.counters[0].count]
+    project_ahead(ahead, block.similarity, block.rows, model.points, turned, False, t)
+
+
+@passes.walk.register(RecursivePlan)
+def walk(
+    plan: RecursivePlan,
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    batch: Batch,
+    draws: Draws,
+) -> int:
+    """Learn the rows of a block; return how many could be learnt.
+
+    It stops before a row whose score or kernel value with itself is close to infinite.
+    """
+    y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
+    counters, ahead, f = model.counters[0], block.ahead, block.f
+    limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
+    belief.bunch[0].known = belief.bunch[0].rows = 0
+    for t in range(len(y)):
+        size = counters.count
+        if place_of(ahead, t) < 0:
+            _project_some(model, block, t)
+        place = place_of(ahead, t)
+        z, status.kxx = ahead.projected[place, :size], ahead.kxx[place]
+        status.residual = max(status.kxx - dot(z, z, size), 0.0)
+        small = status.kxx < limit
+        for o in range(len(f)):
+            f[o] = dot(belief.mean[o], z, size)
+            scores[t, o] = f[o]
+            small &= abs(f[o]) < limit and abs(y[t]) < limit
+        if not small:
+            done = t
+            break
+        counters.t += 1
+        counters.mistakes += judge(plan.loss, f, y[t]).mistake
+        counters.largest = max(counters.largest, abs(y[t]))
+        if sample_weight[t] == 0.0:
+            continue
+        counters.updates += 1
+        if not _absorb(plan, belief, model, block, t, y[t], sample_weight[t]):
+            done = t
+            break
+        block.pending[0] = -1
+    size = counters.count
+    answer(belief.spread, size, belief.answers[:0], belief.answers[:0])
+    _know(belief, model)
+    for o in range(len(f)):
+        copy(belief.coef[o, :size], model.coef[o])
+    return done

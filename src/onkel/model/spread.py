@@ -1,0 +1,229 @@
+"""Spread: a covariance in the coordinates of the root, edited in O(centres^2).
+
+V is the covariance of a function's coordinates in the space that the centres span (see
+`onkel.model.inverse` for the root that has them), I before the first row. It changes by
+
+    hold      V <- keep V + (1 - keep) I - shrink g g'      a row is learnt
+    widen     V <- [[V, 0], [0, 1]]                         its own coordinate comes
+    reflect   V <- H V H, whose last row and column leave   a centre is taken out
+    follow    V <- T V T'                                   the root is repaired
+
+It is too large for the nearer caches, so what takes long is to read it. Only its lower
+triangle is kept, where a number stands for two. What rows change of it is held back, a
+few rows long, until somebody asks for its products with the rows to come, a few at a
+time: `answer` reads and writes it once for all of that. Whoever learns a row meanwhile
+corrects the products of those to come, which is an operation a centre for each.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel.compiled.functions import inlined, inner, shared
+from onkel.model.growing import enlarged
+from onkel.model.rows import copy
+from onkel.model.rows_ahead import dot
+
+# Rows that can be held back.
+TOGETHER = 4
+# Variances in a model file: above the prior's only by rounding.
+WIDEST = 1.0 + 1e-3
+
+HELD = np.dtype(
+    [
+        ("rows", np.int64),  # that are held back
+        ("turned", np.int64),  # whether a reflection is, after these
+        ("keep", np.float64),  # what they leave of V, in all
+    ],
+    align=True,
+)
+
+
+class Spread(NamedTuple):
+    """The covariance, and what is held back of it."""
+
+    values: Any  # shape (capacity, capacity), float64: the lower triangle
+    waiting: Any  # g, shape (TOGETHER, capacity), float64
+    shrink: Any  # shape (TOGETHER,), float64; 0 for none
+    mirror: (
+        Any  # shape (capacity,), float64: H V H is V - mirror image' - image mirror'
+    )
+    image: Any  # likewise
+    held: Any  # shape (1,), of HELD
+
+    @classmethod
+    def empty(cls, capacity: int) -> "Spread":
+        """Make that of no coordinates."""
+        held = np.zeros(1, HELD).view(np.recarray)
+        held.keep = 1.0
+        return cls(
+            np.zeros((capacity, capacity)),
+            *(np.zeros((TOGETHER, capacity)), np.zeros(TOGETHER)),
+            *(np.zeros(capacity), np.zeros(capacity), held),
+        )
+
+    def resized(self, size: int, capacity: int) -> "Spread":
+        """Copy into another capacity; nothing must be held back."""
+        values = enlarged(self.values[:size, :size], capacity, capacity)
+        return Spread.empty(capacity)._replace(values=values)
+
+    def matrix(self, size: int) -> np.ndarray:
+        """Return V, all of it; nothing must be held back."""
+        low = np.tril(self.values[:size, :size], -1)
+        return low + low.T + np.diag(np.diagonal(self.values)[:size])
+
+    def refuse_nonsense(self, size: int) -> None:
+        """Raise ValueError if it cannot be what rows have left."""
+        variances = np.diagonal(self.values)[:size]
+        if not ((variances > 0.0) & (variances <= WIDEST)).all():
+            raise ValueError("Spread.values has a variance that rows cannot have left")
+
+
+@inlined
+def _entry(spread: Spread, k: int, i: int) -> float:
+    """Entry of V without what is held back."""
+    held, value = spread.held[0], spread.values[k, i]
+    value = held.keep * value + (1.0 - held.keep if k == i else 0.0)
+    for n in range(held.rows):
+        value -= spread.shrink[n] * spread.waiting[n, k] * spread.waiting[n, i]
+    if held.turned:
+        value -= spread.mirror[k] * spread.image[i] + spread.image[k] * spread.mirror[i]
+    return value
+
+
+# Loops over two rows of the triangle at a time, which share what is read besides. They
+# are most of what learning a row costs.
+@inlined
+def _shrink_two(spread: Spread, k: int, one: Any, other: Any) -> None:
+    keep, shrink, waiting = spread.held[0].keep, spread.shrink, spread.waiting
+    first, second, third, fourth = waiting[0], waiting[1], waiting[2], waiting[3]
+    a, b = shrink[0] * first[k], shrink[1] * second[k]
+    c, d = shrink[2] * third[k], shrink[3] * fourth[k]
+    p, q = shrink[0] * first[k + 1], shrink[1] * second[k + 1]
+    r, s = shrink[2] * third[k + 1], shrink[3] * fourth[k + 1]
+    for i in range(len(one)):
+        u, v, w, x = first[i], second[i], third[i], fourth[i]
+        one[i] = keep * one[i] - (a * u + b * v + (c * w + d * x))
+        other[i] = keep * other[i] - (p * u + q * v + (r * w + s * x))
+
+
+@inlined
+def _turn_two(spread: Spread, k: int, one: Any, other: Any) -> None:
+    mirror, image = spread.mirror, spread.image
+    a, b, c, d = mirror[k], image[k], mirror[k + 1], image[k + 1]
+    for i in range(len(one)):
+        m, n = mirror[i], image[i]
+        one[i] -= a * n + b * m
+        other[i] -= c * n + d * m
+
+
+@inlined
+def _multiply_two(one: Any, other: Any, z: Any, ends: Any, out: Any) -> Any:
+    (p, q), s, t = ends, 0.0, 0.0
+    for i in range(len(one)):
+        v, w, part = one[i], other[i], z[i]
+        s += v * part
+        t += w * part
+        out[i] += v * p + w * q
+    return s, t
+
+
+@shared
+def answer(spread: Spread, size: int, rows: Any, out: Any) -> None:
+    """Find the products of V with some rows; nothing is held back any more.
+
+    `rows` and `out` have the shape (some, capacity).
+    """
+    held, values, first = spread.held[0], spread.values, size % 2
+    is_changed = held.rows > 0 or held.keep != 1.0
+    out[:, :size] = 0.0
+    if first:
+        values[0, 0] = _entry(spread, 0, 0)
+        for r in range(len(rows)):
+            out[r, 0] = values[0, 0] * rows[r, 0]
+    for k in range(first, size, 2):
+        one, other = values[k, :k], values[k + 1, :k]
+        if is_changed:
+            _shrink_two(spread, k, one, other)
+        if held.turned:
+            _turn_two(spread, k, one, other)
+        head, side = _entry(spread, k, k), _entry(spread, k + 1, k)
+        tail = _entry(spread, k + 1, k + 1)
+        values[k, k], values[k + 1, k], values[k + 1, k + 1] = head, side, tail
+        for r in range(len(rows)):
+            z, known = rows[r], out[r]
+            p, q = z[k], z[k + 1]
+            s, t = _multiply_two(one, other, z, (p, q), known)
+            known[k] = s + head * p + side * q
+            known[k + 1] = t + side * p + tail * q
+    spread.shrink[:] = 0.0
+    held.rows, held.turned, held.keep = 0, 0, 1.0
+
+
+@inner
+def hold(spread: Spread, size: int, keep: float, shrink: float, g: Any) -> None:
+    """Let V be keep V + (1 - keep) I - shrink g g', later."""
+    held = spread.held[0]
+    for n in range(held.rows):
+        spread.shrink[n] *= keep
+    held.keep *= keep
+    copy(g[:size], spread.waiting[held.rows])
+    spread.shrink[held.rows] = shrink
+    held.rows += 1
+
+
+@inner
+def widen(spread: Spread, size: int) -> None:
+    """Let there be one more coordinate, with the variance of the prior."""
+    for i in range(size):
+        spread.values[size, i] = 0.0
+    spread.values[size, size] = 1.0
+    for n in range(spread.held[0].rows):
+        spread.waiting[n, size] = 0.0
+
+
+@shared
+def _multiply(values: Any, z: Any, out: Any) -> None:
+    """Compute the product of a triangle, which stands for a matrix, with z."""
+    out[:] = 0.0
+    for k in range(len(z)):
+        own, part, total = values[k, :k], z[k], 0.0
+        for i in range(k):
+            total += own[i] * z[i]
+            out[i] += own[i] * part
+        out[k] = total + values[k, k] * part
+
+
+@inner
+def reflect(spread: Spread, size: int, mirror: Any, scale: float) -> None:
+    """Reflect V at a mirror, the square of whose length is 2/`scale`, later.
+
+    The last of `size` coordinates leaves.
+    """
+    own, image, held = spread.mirror[:size], spread.image[:size], spread.held[0]
+    copy(mirror[:size], own)
+    _multiply(spread.values, own, image)
+    for i in range(size):
+        image[i] = held.keep * image[i] + (1.0 - held.keep) * own[i]
+    for n in range(held.rows):
+        part = spread.shrink[n] * dot(spread.waiting[n], own, size)
+        for i in range(size):
+            image[i] -= part * spread.waiting[n, i]
+    half = 0.5 * scale * dot(own, image, size)
+    for i in range(size):
+        image[i] = scale * (image[i] - half * own[i])
+    held.turned = 1
+
+
+@shared
+def follow(spread: Spread, turn: Any) -> None:
+    """Turn V into other coordinates; nothing must be held back."""
+    size = len(turn)
+    known = spread.values[:size, :size].copy()
+    for i in range(size):
+        for k in range(i):
+            known[k, i] = known[i, k]
+    known = np.dot(np.dot(turn, known), np.ascontiguousarray(turn.T))
+    for i in range(size):
+        for k in range(i + 1):
+            spread.values[i, k] = 0.5 * (known[i, k] + known[k, i])
