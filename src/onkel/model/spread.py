@@ -65,7 +65,7 @@ class Spread(NamedTuple):
 
     def resized(self, size: int, capacity: int) -> "Spread":
         """Copy into another capacity; nothing must be held back."""
-        values = enlarged(self.matrix(size), capacity, capacity)
+        values = enlarged(self.values[:size, :size], capacity, capacity)
         return Spread.empty(capacity)._replace(values=values)
 
     def matrix(self, size: int) -> np.ndarray:
