@@ -145,10 +145,9 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         self, kernel: Kernel, X: Any, y: np.ndarray, outputs: int, in_order: bool
     ) -> tuple[float, float]:
         """Choose noise and forgetting by the errors that they make on these rows."""
-        noise = NOISES[0] if isinstance(self.noise, str) else self.noise
-        forgetting = self.forgetting
-        if isinstance(forgetting, str):
-            forgetting = FORGETTINGS[0]
+        noise = NOISES[0] if isinstance(self.noise, str) else float(self.noise)
+        is_open = isinstance(self.forgetting, str)
+        forgetting = FORGETTINGS[0] if is_open else float(self.forgetting)
         if len(y) < FEW:
             return noise, forgetting
 
@@ -165,7 +164,7 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
 
         if isinstance(self.noise, str):
             noise = best_noise()
-        if isinstance(self.forgetting, str) and in_order:
+        if is_open and in_order:
             errors = [error(noise, forgetting) for forgetting in FORGETTINGS]
             errors[0] *= 1.0 - CLEAR
             forgetting = FORGETTINGS[int(np.argmin(errors))]
