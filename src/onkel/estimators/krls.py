@@ -45,10 +45,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel.engine import recursive
+from onkel.engine import posterior
 from onkel.engine.learner import Learner, Shape
+from onkel.engine.posterior import Posterior
 from onkel.engine.recipe import Recipe
-from onkel.engine.recursive import Posterior, RecursivePlan
+from onkel.engine.recursive import RecursivePlan
 from onkel.estimators._beginning import FEW, LONGEST
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes
@@ -116,7 +117,7 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return rates.constant()
 
     def _budget(self, n_rows: int | None) -> Posterior:
-        return recursive.make(self.budget)
+        return posterior.make(self.budget)
 
     def _plan(self, kernel: Kernel) -> RecursivePlan:
         # By which to choose what is "auto", once.
@@ -153,7 +154,7 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
 
         def error(noise: float, forgetting: float) -> float:
             plan = self._plan_with(kernel, noise, forgetting)
-            recipe = Recipe(plan, recursive.make(min(self.budget, SMALL)))
+            recipe = Recipe(plan, posterior.make(min(self.budget, SMALL)))
             shape = Shape(outputs, X.shape[1], X.dtype)
             learner = Learner(recipe, shape, np.random.default_rng(0))
             scores = np.concatenate(list(learner.learn(X, y, np.ones(len(y)))))
@@ -267,8 +268,8 @@ class KRLSRegressor(KRLS, WeightedRegressor):
         if not return_std:
             return scores
         plan, belief = still._learner.plan, still._learner.budget
-        known = still._checked_rows(X)
-        variances = recursive.variances(plan, belief, still._learner.model, known)
+        model, known = still._learner.model, still._checked_rows(X)
+        variances = posterior.variances(plan.kernel, belief, model, known)
         tally = belief.tally[0]
         scale = tally.misfit / tally.rows if tally.rows else 1.0
         return scores, np.sqrt(scale * (variances + plan.noise))
