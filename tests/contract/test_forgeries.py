@@ -94,6 +94,12 @@ def strange_threads() -> Any:
     return model.set_params(n_jobs={"a": 1})
 
 
+def impossible_variance() -> Any:
+    model = onkel.KRLSClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
+    model._learner.budget.spread.values[2, 2] = -1.0
+    return model
+
+
 def negative_norms() -> Any:
     model = onkel.RBPClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
     model._learner.model.norms[:] = 1e30
@@ -138,6 +144,7 @@ def repeated_rows() -> Any:
         (never_maintained, "Bernoulli.limit"),
         (without_cores, "Cover.mark"),
         (without_tiles, "Memory.values"),
+        (impossible_variance, "Spread.values"),
         (strange_class, "Memory.entries.y"),
         (another_average, "Model.average is a Whole, no Mean"),
         (endless_sum, "counters.decay|counters.rows"),

@@ -11,7 +11,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
 import onkel
-from onkel.engine import recursive
+from onkel.engine import posterior, recursive
 from onkel.model import spread
 from onkel.model.inverse import JITTER, Inverse
 from tests.exact import krls
@@ -127,8 +127,31 @@ def test_with_all_rows_as_centres_it_is_kernel_ridge_regression() -> None:
     between = kernel(Z, X)
     variances = 1.0 - np.einsum("ij,jk,ik->i", between, inverse, between)
     learner = model._learner
-    found = recursive.variances(learner.plan, learner.budget, learner.model, Z)
+    kernel_used, belief = learner.plan.kernel, learner.budget
+    found = posterior.variances(kernel_used, belief, learner.model, Z)
     np.testing.assert_allclose(found, variances, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "name, scale",
+    [("laplacian", 1.0), ("poly", 1.0), ("linear", 1.0), ("linear", 30.0)],
+)
+def test_other_kernels_make_batch_regression_too(name: str, scale: float) -> None:
+    # Of a linear kernel and one of low degree few rows are centres: the rest is in
+    # their span, and nothing is lost.
+    X, y = stream("regression", 150)
+    X = scale * X
+    products = X @ X.T
+    K = {
+        "laplacian": np.exp(-GAMMA * cdist(X, X, "cityblock")),
+        "poly": (GAMMA * products + 1.0) ** 2,
+        "linear": products,
+    }[name]
+    model = made("regression", kernel=name, degree=2, threshold=0.0, noise=0.5)
+    model.fit(X, y)
+    wanted = K @ np.linalg.solve(K + 0.5 * np.eye(150), y)
+    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-4)
+    assert model.model_size_ <= {"laplacian": 150, "poly": 25, "linear": 10}[name]
 
 
 def test_with_centres_that_never_leave_it_is_regression_on_projections() -> None:

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from onkel.model import rows_ahead
-from onkel.model.expansion import insert
-from onkel.model.inverse import Inverse, project_row_ahead, represent_row
+from onkel.model.expansion import drop, insert
+from onkel.model.inverse import (
+    JITTER,
+    Inverse,
+    project_row,
+    project_row_ahead,
+    represent_row,
+)
 from onkel.model.rows import TILE, between_points
 from tests.unit.hand_made import SIMILARITY, Bench, linear, poly, rbf, update
 
@@ -107,3 +113,30 @@ def test_a_repaired_root_projects_all_anew() -> None:
     size = bench.size
     wanted = cache.root[:size, :size].T @ cache.column[:size]
     np.testing.assert_allclose(cache.work[:size], wanted, rtol=1e-12)
+
+
+def test_rows_to_come_follow_a_centre_that_comes_and_one_that_leaves() -> None:
+    bench = made()
+    model, ahead, cache = bench.model, bench.block.ahead, bench.model.cache
+    ahead.wanted[:7] = np.arange(1, 8)
+    size = bench.size
+    rows_ahead.project_ahead(
+        *(ahead, bench.block.similarity, bench.block.rows, model.points),
+        *(cache.root.T[:size], False, 0),
+    )
+    bench.arrive(0)
+    project_row(model, bench.block, 0)
+    tip = np.sqrt(cache.status[0].residual + JITTER * cache.status[0].kxx)
+    rows_ahead.note_entry(ahead, bench.block.similarity, 0, size, tip)
+    insert(model, bench.block, 0, update(0.3))
+    drop(model, bench.block, 0, 1)
+    scale = 2.0 / (cache.work[: size + 1] @ cache.work[: size + 1])
+    rows_ahead.note_exit(ahead, 0, 1, size + 1, cache.work, scale)
+    for t in range(1, 8):
+        place = rows_ahead.place_of(ahead, t)
+        column = bench.kernel(bench.located(), bench.rows[t : t + 1])[:, 0]
+        np.testing.assert_allclose(ahead.columns[place, :size], column, atol=1e-12)
+        projected = cache.root[:size, :size].T @ column
+        np.testing.assert_allclose(ahead.projected[place, :size], projected, atol=1e-6)
+        assert ahead.sizes[place] == size
+    np.testing.assert_allclose(ahead.turned[:, :size].T, bench.located())

@@ -45,11 +45,12 @@ from typing import Any
 
 import numpy as np
 
-from onkel.engine import recursive
+from onkel.engine import posterior
 from onkel.engine.learner import Learner, Shape
+from onkel.engine.posterior import Posterior
 from onkel.engine.recipe import Recipe
-from onkel.engine.recursive import Posterior, RecursivePlan
-from onkel.estimators._beginning import FEW
+from onkel.engine.recursive import RecursivePlan
+from onkel.estimators._beginning import FEW, LONGEST
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes
 from onkel.estimators._labels import encode, outputs_for
@@ -72,9 +73,9 @@ from onkel.problem.rates import Rate
 # What "auto" tries, the first being what it takes without rows to try it on.
 NOISES, FORGETTINGS = (0.1, 1e-3, 1e-2, 1.0), (1.0, 0.9995, 0.999, 0.99)
 # Rows, and centres, of a trial.
-TRIED, SMALL = 300, 50
-# Part of the squared error by which another choice must be better than the first: few
-# rows say little, least of all about forgetting.
+TRIED, SMALL = LONGEST, 50
+# Part of the squared error by which to forget must be better than not to: few rows say
+# little about it.
 CLEAR = 0.03
 
 
@@ -116,7 +117,7 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return rates.constant()
 
     def _budget(self, n_rows: int | None) -> Posterior:
-        return recursive.make(self.budget)
+        return posterior.make(self.budget)
 
     def _plan(self, kernel: Kernel) -> RecursivePlan:
         # By which to choose what is "auto", once.
@@ -145,43 +146,32 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         self, kernel: Kernel, X: Any, y: np.ndarray, outputs: int, in_order: bool
     ) -> tuple[float, float]:
         """Choose noise and forgetting by the errors that they make on these rows."""
-        noise, forgetting = self.noise, self.forgetting
-        enough = len(y) >= FEW
-        given = 1.0 if isinstance(forgetting, str) else forgetting
-        if isinstance(noise, str):
-            noise = NOISES[0]
-            if enough:
-                pairs = [(noise, given) for noise in NOISES]
-                noise, _ = self._best(kernel, X, y, outputs, pairs)
-        if isinstance(forgetting, str):
-            forgetting = given
-            if enough and in_order:
-                pairs = [(noise, forgetting) for forgetting in FORGETTINGS]
-                _, forgetting = self._best(kernel, X, y, outputs, pairs)
-        return float(noise), float(forgetting)
+        noise = NOISES[0] if isinstance(self.noise, str) else float(self.noise)
+        is_open = isinstance(self.forgetting, str)
+        forgetting = FORGETTINGS[0] if is_open else float(self.forgetting)
+        if len(y) < FEW:
+            return noise, forgetting
 
-    def _best(
-        self,
-        kernel: Kernel,
-        X: Any,
-        y: np.ndarray,
-        outputs: int,
-        pairs: list[tuple[float, float]],
-    ) -> tuple[float, float]:
-        """Return the pair with the least squared error, or the first if it is as good.
-
-        Errors are those of each row before it was learnt.
-        """
-        errors = []
-        for noise, forgetting in pairs:
+        def error(noise: float, forgetting: float) -> float:
             plan = self._plan_with(kernel, noise, forgetting)
-            recipe = Recipe(plan, recursive.make(min(self.budget, SMALL)))
+            recipe = Recipe(plan, posterior.make(min(self.budget, SMALL)))
             shape = Shape(outputs, X.shape[1], X.dtype)
             learner = Learner(recipe, shape, np.random.default_rng(0))
             scores = np.concatenate(list(learner.learn(X, y, np.ones(len(y)))))
-            errors.append(float(((scores - _targets(y, outputs)) ** 2).sum()))
-        best = int(np.argmin(errors))
-        return pairs[best if errors[best] < (1.0 - CLEAR) * errors[0] else 0]
+            return float(((scores - _targets(y, outputs)) ** 2).sum())
+
+        def best_noise() -> float:
+            return min(NOISES, key=lambda noise: error(noise, forgetting))
+
+        if isinstance(self.noise, str):
+            noise = best_noise()
+        if is_open and in_order:
+            errors = [error(noise, forgetting) for forgetting in FORGETTINGS]
+            errors[0] *= 1.0 - CLEAR
+            forgetting = FORGETTINGS[int(np.argmin(errors))]
+            if isinstance(self.noise, str) and forgetting < 1.0:
+                noise = best_noise()
+        return noise, forgetting
 
     def _start_with(self, X: Any, y: np.ndarray) -> None:
         # Of the very first call, y is that of rows to come, too.
@@ -278,8 +268,8 @@ class KRLSRegressor(KRLS, WeightedRegressor):
         if not return_std:
             return scores
         plan, belief = still._learner.plan, still._learner.budget
-        known = still._checked_rows(X)
-        variances = recursive.variances(plan, belief, still._learner.model, known)
+        model, known = still._learner.model, still._checked_rows(X)
+        variances = posterior.variances(plan.kernel, belief, model, known)
         tally = belief.tally[0]
         scale = tally.misfit / tally.rows if tally.rows else 1.0
         return scores, np.sqrt(scale * (variances + plan.noise))

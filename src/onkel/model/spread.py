@@ -9,7 +9,7 @@ V is the covariance of a function's coordinates in the space that the centres sp
     follow    V <- T V T'                                   the root is repaired
 
 It is too large for the nearer caches, so what takes long is to read it. Only its lower
-triangle is kept, where a number stands for two. What rows change of it is held back, a
+triangle is read, where a number stands for two. What rows change of it is held back, a
 few rows long, until somebody asks for its products with the rows to come, a few at a
 time: `answer` reads and writes it once for all of that. Whoever learns a row meanwhile
 corrects the products of those to come, which is an operation a centre for each.
@@ -42,7 +42,8 @@ HELD = np.dtype(
 class Spread(NamedTuple):
     """The covariance, and what is held back of it."""
 
-    values: Any  # shape (capacity, capacity), float64: the lower triangle
+    values: Any  # shape (capacity, capacity), float64: V; of all that is above the
+    # diagonal only what is in the squares of four on it
     waiting: Any  # g, shape (TOGETHER, capacity), float64
     shrink: Any  # shape (TOGETHER,), float64; 0 for none
     mirror: (
@@ -79,53 +80,69 @@ class Spread(NamedTuple):
             raise ValueError("Spread.values has a variance that rows cannot have left")
 
 
-@inlined
-def _entry(spread: Spread, k: int, i: int) -> float:
-    """Entry of V without what is held back."""
-    held, value = spread.held[0], spread.values[k, i]
-    value = held.keep * value + (1.0 - held.keep if k == i else 0.0)
-    for n in range(held.rows):
-        value -= spread.shrink[n] * spread.waiting[n, k] * spread.waiting[n, i]
-    if held.turned:
-        value -= spread.mirror[k] * spread.image[i] + spread.image[k] * spread.mirror[i]
-    return value
+# Four rows of the triangle at a time, which share what is read besides. On the diagonal
+# they end in a square, all of which is kept; where the last one reaches beyond the
+# coordinates that there are, all is 0. These loops are most of what a row costs.
+FOUR = 4
 
 
-# Loops over two rows of the triangle at a time, which share what is read besides. They
-# are most of what learning a row costs.
 @inlined
-def _shrink_two(spread: Spread, k: int, one: Any, other: Any) -> None:
+def _shrink(spread: Spread, k: int, own: Any) -> None:
     keep, shrink, waiting = spread.held[0].keep, spread.shrink, spread.waiting
     first, second, third, fourth = waiting[0], waiting[1], waiting[2], waiting[3]
-    a, b = shrink[0] * first[k], shrink[1] * second[k]
-    c, d = shrink[2] * third[k], shrink[3] * fourth[k]
-    p, q = shrink[0] * first[k + 1], shrink[1] * second[k + 1]
-    r, s = shrink[2] * third[k + 1], shrink[3] * fourth[k + 1]
-    for i in range(len(one)):
-        u, v, w, x = first[i], second[i], third[i], fourth[i]
-        one[i] = keep * one[i] - (a * u + b * v + (c * w + d * x))
-        other[i] = keep * other[i] - (p * u + q * v + (r * w + s * x))
+    p, q = shrink[0] * first[k], shrink[1] * second[k]
+    r, s = shrink[2] * third[k], shrink[3] * fourth[k]
+    for i in range(len(own)):
+        part = p * first[i] + q * second[i] + (r * third[i] + s * fourth[i])
+        own[i] = keep * own[i] - part
 
 
 @inlined
-def _turn_two(spread: Spread, k: int, one: Any, other: Any) -> None:
+def _turn_four(spread: Spread, k: int, a: Any, b: Any, c: Any, d: Any) -> None:
     mirror, image = spread.mirror, spread.image
-    a, b, c, d = mirror[k], image[k], mirror[k + 1], image[k + 1]
-    for i in range(len(one)):
+    p, q, r, s = mirror[k], mirror[k + 1], mirror[k + 2], mirror[k + 3]
+    t, u, v, w = image[k], image[k + 1], image[k + 2], image[k + 3]
+    for i in range(len(a)):
         m, n = mirror[i], image[i]
-        one[i] -= a * n + b * m
-        other[i] -= c * n + d * m
+        a[i] -= p * n + t * m
+        b[i] -= q * n + u * m
+        c[i] -= r * n + v * m
+        d[i] -= s * n + w * m
 
 
 @inlined
-def _multiply_two(one: Any, other: Any, z: Any, ends: Any, out: Any) -> Any:
-    (p, q), s, t = ends, 0.0, 0.0
-    for i in range(len(one)):
-        v, w, part = one[i], other[i], z[i]
-        s += v * part
-        t += w * part
-        out[i] += v * p + w * q
-    return s, t
+def _multiply_four(k: int, a: Any, b: Any, c: Any, d: Any, z: Any, out: Any) -> None:
+    p, q, r, s = z[k], z[k + 1], z[k + 2], z[k + 3]
+    t, u, v, w = 0.0, 0.0, 0.0, 0.0
+    for i in range(k):
+        part = z[i]
+        t += a[i] * part
+        u += b[i] * part
+        v += c[i] * part
+        w += d[i] * part
+        out[i] += a[i] * p + b[i] * q + (c[i] * r + d[i] * s)
+    for i in range(k, k + FOUR):
+        part = z[i]
+        t += a[i] * part
+        u += b[i] * part
+        v += c[i] * part
+        w += d[i] * part
+    out[k], out[k + 1], out[k + 2], out[k + 3] = t, u, v, w
+
+
+@inner
+def _clear(spread: Spread, size: int, wide: int, rows: Any) -> None:
+    """Let all be 0 between the last coordinate and the end of its square."""
+    for k in range(size, wide):
+        for i in range(wide):
+            spread.values[k, i] = 0.0
+        for i in range(wide - FOUR, wide):
+            spread.values[i, k] = 0.0
+        for n in range(TOGETHER):
+            spread.waiting[n, k] = 0.0
+        spread.mirror[k] = spread.image[k] = 0.0
+        for r in range(len(rows)):
+            rows[r, k] = 0.0
 
 
 @shared
@@ -134,28 +151,22 @@ def answer(spread: Spread, size: int, rows: Any, out: Any) -> None:
 
     `rows` and `out` have the shape (some, capacity).
     """
-    held, values, first = spread.held[0], spread.values, size % 2
+    held, values, wide = spread.held[0], spread.values, -(-size // FOUR) * FOUR
     is_changed = held.rows > 0 or held.keep != 1.0
-    out[:, :size] = 0.0
-    if first:
-        values[0, 0] = _entry(spread, 0, 0)
-        for r in range(len(rows)):
-            out[r, 0] = values[0, 0] * rows[r, 0]
-    for k in range(first, size, 2):
-        one, other = values[k, :k], values[k + 1, :k]
+    _clear(spread, size, wide, rows)
+    for k in range(0, wide, FOUR):
+        end = k + FOUR
+        a, b = values[k, :end], values[k + 1, :end]
+        c, d = values[k + 2, :end], values[k + 3, :end]
         if is_changed:
-            _shrink_two(spread, k, one, other)
+            for i in range(k, end):
+                _shrink(spread, i, values[i, :end])
+            for i in range(k, min(end, size)):
+                values[i, i] += 1.0 - held.keep
         if held.turned:
-            _turn_two(spread, k, one, other)
-        head, side = _entry(spread, k, k), _entry(spread, k + 1, k)
-        tail = _entry(spread, k + 1, k + 1)
-        values[k, k], values[k + 1, k], values[k + 1, k + 1] = head, side, tail
+            _turn_four(spread, k, a, b, c, d)
         for r in range(len(rows)):
-            z, known = rows[r], out[r]
-            p, q = z[k], z[k + 1]
-            s, t = _multiply_two(one, other, z, (p, q), known)
-            known[k] = s + head * p + side * q
-            known[k + 1] = t + side * p + tail * q
+            _multiply_four(k, a, b, c, d, rows[r], out[r])
     spread.shrink[:] = 0.0
     held.rows, held.turned, held.keep = 0, 0, 1.0
 
@@ -177,6 +188,8 @@ def widen(spread: Spread, size: int) -> None:
     """Let there be one more coordinate, with the variance of the prior."""
     for i in range(size):
         spread.values[size, i] = 0.0
+    for i in range(size // FOUR * FOUR, size):
+        spread.values[i, size] = 0.0
     spread.values[size, size] = 1.0
     for n in range(spread.held[0].rows):
         spread.waiting[n, size] = 0.0
@@ -225,5 +238,5 @@ def follow(spread: Spread, turn: Any) -> None:
             known[k, i] = known[i, k]
     known = np.dot(np.dot(turn, known), np.ascontiguousarray(turn.T))
     for i in range(size):
-        for k in range(i + 1):
+        for k in range(size):
             spread.values[i, k] = 0.5 * (known[i, k] + known[k, i])

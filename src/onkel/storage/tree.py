@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 import onkel.budget
 import onkel.features
 from onkel.budget.declaration import DECLARED
-from onkel.engine import dual, fitted_expansion, plan, recursive, svrg
+from onkel.engine import dual, fitted_expansion, plan, posterior, recursive, svrg
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
 from onkel.estimators._machine_stream import Tally
@@ -35,7 +35,7 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, center_cache, inverse, spread, state, kernels, losses, rates, steps),
-    *(dual, fitted_expansion, plan, recursive, svrg, extent),
+    *(dual, fitted_expansion, plan, posterior, recursive, svrg, extent),
     *_FOLDERS,
 ]
 
