@@ -5,6 +5,15 @@
 one step a row, l the loss: for two classes the log loss, for more that of the softmax,
 so that f are log-odds; for values the squared error. The clip keeps a model that has
 lost its way from taking the weights with it.
+
+These are steps of online gradient descent on a convex loss, so that (Zinkevich, 2003)
+for all weights u, whatever the rows,
+
+    sum_t l_t(w_t) - sum_t l_t(u) <= |u - w_1|^2 / (2 rate) + rate/2 sum_t |g_t|^2
+
+with gradients g_t. Log losses have |g_t|^2 <= 2 E limit^2 for E models; and u may be
+any one of them alone. Weights that change on the way, by P in all, cost P / rate times
+the largest |w_t| more: this is why the rate does not fall.
 """
 
 import math

@@ -26,6 +26,11 @@ What is known of the rows to come follows each row that is learnt, by an operati
 centre; once a centre comes or leaves the next row begins a bunch of its own. The
 coefficients follow the mean only where somebody asks for them: who is to leave, or at
 the end of a block.
+
+A second learner may live on the same centres, which costs an operation a centre: in the
+outputs after those above, one for each, rows make passive-aggressive steps with
+projection, as those of `onkel.estimators.bpa`. Where the world leaps they repair at
+once what the mean forgets slowly.
 """
 
 import math
@@ -53,10 +58,23 @@ from onkel.model.rows_ahead import (
 )
 from onkel.model.spread import TOGETHER, answer, follow, hold, reflect, widen
 from onkel.model.state import Block, Model, Update
+from onkel.problem import losses, steps
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.problem.rates import Rate
+from onkel.problem.steps import Step, propose
 from onkel.problem.tasks import judge
+
+
+class Repair(NamedTuple):
+    """A second learner on the centres of the first, whose steps just repair a loss."""
+
+    loss: Loss
+    step: Step  # passive-aggressive
+    there: bool  # whether there is one
+
+
+ALONE = Repair(losses.make("hinge"), steps.passive_aggressive(1.0), False)
 
 
 class RecursivePlan(NamedTuple):
@@ -70,6 +88,7 @@ class RecursivePlan(NamedTuple):
     forgetting: float
     threshold: float  # share of k(x, x) that must be new in a row, so that it stays
     labels: bool  # whether targets are classes
+    repair: Repair = ALONE
 
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
@@ -153,6 +172,34 @@ def _share_bunch(
 
 
 @inlined
+def _regressed(plan: RecursivePlan, belief: Posterior) -> int:
+    """How many outputs are not those of the second learner."""
+    outputs = len(belief.mean)
+    return outputs // 2 if plan.repair.there else outputs
+
+
+@inner
+def _repair(
+    plan: RecursivePlan,
+    belief: Posterior,
+    f: Any,
+    y: float,
+    weight: float,
+    norm2: float,
+) -> None:
+    """Find the step of the second learner, if the row's squared norm is that."""
+    first = _regressed(plan, belief)
+    belief.errors[first:] = 0.0
+    if first == len(f) or not norm2 > 0.0:
+        return
+    loss, verdict = plan.repair.loss, judge(plan.repair.loss, f[first:], y)
+    step = propose(plan.repair.step, loss, verdict, 0.0, norm2, weight)
+    belief.errors[first + verdict.up] = step
+    if verdict.down >= 0:
+        belief.errors[first + verdict.down] = -step
+
+
+@inlined
 def _is_new(plan: RecursivePlan, kxx: float, r2: float) -> bool:
     """Whether the centres leave enough of a row for another."""
     return r2 > max(plan.threshold, 2.0 * JITTER) * kxx
@@ -177,19 +224,20 @@ def _learn_row(
     """Let mean, spread and the rows to come of the bunch follow its row j."""
     ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
     lam, shrink = plan.forgetting, 1.0 / var_y
+    place, regressed = place_of(ahead, bunch.first), _regressed(plan, belief)
     for o in range(len(belief.mean)):
         mean, error = belief.mean[o], belief.errors[o]
+        way = h if o < regressed else ahead.projected[place + j]
         for i in range(size):
-            mean[i] += h[i] * error
+            mean[i] += way[i] * error
     hold(belief.spread, size, lam, shrink, h)
-    place = place_of(ahead, bunch.first)
     for r in range(j + 1, bunch.rows):
-        z, own = ahead.projected[place + r], belief.answers[r]
+        z, answered = ahead.projected[place + r], belief.answers[r]
         part = shrink * dot(h, z, size)
         if lam < 1.0:
-            _forget_some(lam, size, own, z)
+            _forget_some(lam, size, answered, z)
         for i in range(size):
-            own[i] -= part * h[i]
+            answered[i] -= part * h[i]
         if bunch.shared:
             gain, known = belief.gains[r], belief.gains[j]
             if lam < 1.0:
@@ -199,16 +247,18 @@ def _learn_row(
 
 
 @inner
-def _find_costs(belief: Posterior, j: int, size: int, left: float) -> float:
+def _find_costs(
+    belief: Posterior, regressed: int, j: int, size: int, left: float
+) -> float:
     """Find what it costs to do without each centre; return it for the newcomer.
 
     Row j of the bunch is the newcomer, 1/`left` its own entry on the diagonal of K^-1;
-    coefficients are as if it had come.
+    coefficients are as if it had come. The second learner is not asked.
     """
     cost, shares, gain = belief.cost, belief.shares[j], belief.gains[j]
     newest = 0.0
     cost[:size] = 0.0
-    for o in range(len(belief.coef)):
+    for o in range(regressed):
         coef, error = belief.coef[o], belief.errors[o]
         newest += error * error
         for i in range(size):
@@ -232,7 +282,8 @@ def _enter(
 ) -> None:
     """Row t becomes a centre, and is learnt; the bunch ends with it."""
     size, cache, ahead = model.counters[0].count, model.cache, block.ahead
-    tip, j, (lam, shrink) = math.sqrt(left), t - belief.bunch[0].first, step
+    tip, j = math.sqrt(left), t - belief.bunch[0].first
+    (lam, shrink, regressed), z = step, ahead.projected[place_of(ahead, t)]
     shares, gain, h = belief.shares[j], belief.gains[j], belief.answers[j]
     copy(ahead.columns[place_of(ahead, t), :size], cache.column)
     copy(shares[:size], cache.shares)
@@ -243,9 +294,12 @@ def _enter(
     belief.bunch[0].rows = 0
     for o in range(len(belief.mean)):
         mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
+        way = h if o < regressed else z
         for i in range(size):
-            mean[i] += h[i] * error
-            coef[i] += (gain[i] - shares[i]) * error
+            mean[i] += way[i] * error
+        if o < regressed:
+            for i in range(size):
+                coef[i] += (gain[i] - shares[i]) * error
         mean[size], coef[size] = tip * error, error
     for i in range(size):
         belief.diagonal[i] += shares[i] * shares[i] / left
@@ -311,7 +365,7 @@ def _absorb(
 ) -> bool:
     """Learn row t, which has been projected; False if a number is close to infinite."""
     counters, status, bunch = model.counters[0], model.cache.status[0], belief.bunch[0]
-    size, outputs, f = counters.count, len(belief.mean), block.f
+    size, outputs, f = counters.count, _regressed(plan, belief), block.f
     if not 0 <= t - bunch.first < bunch.rows:
         _begin_bunch(plan, belief, model, block, t)
     is_new = _is_new(plan, status.kxx, status.residual)
@@ -337,27 +391,33 @@ def _absorb(
         return False
     for o in range(outputs):
         belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
-    note(belief, y, f, var_y, weight, lam, plan.labels)
+    note(belief, y, f[:outputs], var_y, weight, lam, plan.labels)
+    inside = dot(z, z, size)
     if not is_new:
+        _repair(plan, belief, f, y, weight, inside)
         _learn_row(plan, belief, block, j, size, var_y)
         bunch.known = 0
         return True
-    left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y)
+    left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y, outputs)
     up = 0 if outputs == 1 else int(y)
     if size < belief.limit:
+        _repair(plan, belief, f, y, weight, status.kxx)
         _enter(belief, model, block, t, up, left, step)
         return True
     know(belief, model)
     counters.maintenance += 1
-    newest = _find_costs(belief, j, size, left)
+    newest = _find_costs(belief, outputs, j, size, left)
     p = first_smallest(belief.cost[:size], model.birth[:size])
     if newest < belief.cost[p]:
+        _repair(plan, belief, f, y, weight, inside)
         _learn_row(plan, belief, block, j, size, var_y)
-        for o in range(outputs):
-            coef, gain, error = belief.coef[o], belief.gains[j], belief.errors[o]
+        for o in range(len(belief.coef)):
+            coef, error = belief.coef[o], belief.errors[o]
+            way = belief.gains[j] if o < outputs else belief.shares[j]
             for i in range(size):
-                coef[i] += gain[i] * error
+                coef[i] += way[i] * error
         return True
+    _repair(plan, belief, f, y, weight, status.kxx)
     _enter(belief, model, block, t, up, left, step)
     _leave(belief, model, block, t, p)
     return True
@@ -390,6 +450,7 @@ def walk(
     counters, ahead, f = model.counters[0], block.ahead, block.f
     limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
     belief.bunch[0].known = belief.bunch[0].rows = 0
+    regressed = _regressed(plan, belief)
     for t in range(len(y)):
         size = counters.count
         if place_of(ahead, t) < 0:
@@ -406,7 +467,7 @@ def walk(
             done = t
             break
         counters.t += 1
-        counters.mistakes += judge(plan.loss, f, y[t]).mistake
+        counters.mistakes += judge(plan.loss, f[:regressed], y[t]).mistake
         counters.largest = max(counters.largest, abs(y[t]))
         if sample_weight[t] == 0.0:
             continue

@@ -148,4 +148,6 @@ class LabelStream(StreamEstimator):
         for learner in self._learners():
             coef, label = learner.model.coef, learner.model.label
             known = (coef[0] > 0).astype(int) if len(position) == 2 else label
-            learner.relabel(matrix, position[known])
+            # Several who learn together have outputs of their own.
+            several = np.eye(len(coef) // matrix.shape[1])
+            learner.relabel(np.kron(several, matrix), position[known])

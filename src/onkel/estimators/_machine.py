@@ -135,11 +135,14 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
             self.scaler_ = scaler.set_output(transform="default").fit(X)
 
     def _scaled(self, X: Any) -> Any:
-        if self.scaler_ is None:
+        return self._scaled_by(self.scaler_, X)
+
+    def _scaled_by(self, scaler: Any, X: Any) -> Any:
+        if scaler is None:
             return X
-        if not isinstance(self.scaler_, MaxAbsScaler) and scipy.sparse.issparse(X):
+        if not isinstance(scaler, MaxAbsScaler) and scipy.sparse.issparse(X):
             X = X.toarray()
-        return self.scaler_.transform(X).astype(X.dtype, copy=False)
+        return scaler.transform(X).astype(X.dtype, copy=False)
 
     def _scaled_to_single(self, X: Any) -> Any:
         """Scaled rows, in single precision if they are: they need no more then.
@@ -242,12 +245,16 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
 
     def _guess(self, X: Any) -> None:
         """Make a first guess at everything, from some rows."""
-        distances = squared_distances(self._scaled(X[:SOME_ROWS]))
-        median = float(np.median(distances)) if len(distances) else 0.0
+        median = self._median(X, self.scaler_)
         self._start = 1.0 / median if median > 0.0 else 1.0
         self.gamma_ = self._start if self.gamma == "auto" else float(self.gamma)
         self.C_ = 1.0 if self.C == "auto" else float(self.C)
         self.held_out_error_ = math.nan
+
+    def _median(self, X: Any, scaler: Any) -> float:
+        """Median of the squared distances of some rows, scaled; 0 without any."""
+        distances = squared_distances(self._scaled_by(scaler, X[:SOME_ROWS]))
+        return float(np.median(distances)) if len(distances) else 0.0
 
     def _targets(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Targets:
         return Targets(y, weight, outputs, self._smooth_loss(), self.is_regression)

@@ -1,7 +1,9 @@
-"""What KernelClassifier and KernelRegressor share in a stream: two models.
+"""What KernelClassifier and KernelRegressor share in a stream: three models.
 
-A fixed one was fitted to the last rows, and is fitted anew now and then; a quick one
-learns each row at once. They answer together, by `onkel.engine.mixture`.
+A fixed one was fitted to the last rows, and is fitted anew now and then. Two quick ones
+learn each row at once, on the same centres and from the same kernel values: recursive
+least squares, and steps that repair (`onkel.engine.recursive`). They answer together,
+by `onkel.engine.mixture`.
 """
 
 import math
@@ -11,31 +13,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.budget.project_all import ProjectAll
+from onkel.engine import posterior
 from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape, same_generator
 from onkel.engine.mixture import mix
-from onkel.engine.plan import Plan
 from onkel.engine.recipe import Recipe
+from onkel.engine.recursive import RecursivePlan, Repair
 from onkel.estimators._machine import KernelMachine
 from onkel.estimators._stream import StreamEstimator
-from onkel.problem import kernels, rates, steps
+from onkel.problem import kernels, losses, rates, steps
 from onkel.problem.kernels import Kernel
 from onkel.problem.losses import Loss
 from onkel.refit.extent import Extent
 from onkel.refit.reservoir import Reservoir
+from onkel.refit.soft_scaler import SoftScaler
 from onkel.refit.values import weighed
 
 # Rows of a stream before the first re-fit, and the growth from one to the next.
-FIRST_REFIT, GROWTH = 256, 1.3
-# Share of the budget that is the quick learner's.
-QUICK = 0.5
-# Its longest step: passive-aggressive steps are rarely as long, so it just repairs.
+FIRST_REFIT, GROWTH = 256, 1.6
+# Share of the budget that is the quick learners'; and how many they are.
+QUICK, LEARNERS = 0.8, 2
+# Their longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
+# Noise of the targets to begin with, and what must be new in a row that is kept.
+NOISE, THRESHOLD = 0.1, 1e-3
+# What is tried in place of gamma and noise while the stream is young, in units of what
+# is there, and how many rows may have come by then. Classes tell little of noise.
+GAMMAS, NOISES, YOUNG = (1.0, 0.5, 2.0), (0.25, 4.0), 5000
 # Rate at which the weights of the mixture learn, and the largest margin they see.
-MIXING, LIMIT = 0.01, 3.0
+MIXING, LIMIT = 0.02, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
 # To learn from.
@@ -94,7 +104,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
     def support_vectors_(self) -> np.ndarray:
         """Centres: those of the fitted learner, in features scaled, times relevance_.
 
-        In a stream those of the quick learner follow, in features scaled.
+        In a stream those of the quick learners follow, in features scaled for them.
         """
         others = [learner.points for learner in self._learners()]
         return np.concatenate([self._answer().centers, *others])
@@ -105,8 +115,9 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         coef = self._answer().center_coef
         if self._quick is None:
             return coef
-        fixed, quick = self.mixture_.astype(self._dtype)
-        return np.concatenate([fixed * coef, quick * self._quick.coef], axis=1)
+        fixed, *weights = self.mixture_.astype(self._dtype)
+        quick = np.tensordot(weights, self._apart(self._quick.coef.T), (0, 1))
+        return np.concatenate([fixed * coef, quick.T], axis=1)
 
     @property
     def model_size_(self) -> int:
@@ -122,10 +133,21 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         weighted = weighed(rows, self.relevance_)
         scores = self._machine_scores(self._fixed, weighted)
         if self._quick is not None:
-            quick = self._quick.score(rows, self._n_jobs())
-            both = np.stack([scores, quick], axis=1).astype(np.float64)
-            scores = self._mixed(both, self.mixture_).astype(self._dtype)
+            rows = self._scaled_for_quick(self._checked_rows(X), rows)
+            quick = self._apart(self._quick.score(rows, self._n_jobs()))
+            all_of_them = np.concatenate([scores[:, np.newaxis], quick], axis=1)
+            mixed = self._mixed(all_of_them.astype(np.float64), self.mixture_)
+            scores = mixed.astype(self._dtype)
         return self._meant(scores)
+
+    def _apart(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the quick learners, of shape (rows, learners, outputs)."""
+        return scores.reshape(len(scores), LEARNERS, -1)
+
+    def _scaled_for_quick(self, X: Any, scaled: Any) -> Any:
+        """Rows as the quick learners know them; `scaled` are those of the fixed one."""
+        same = self._quick_scaler is self.scaler_
+        return scaled if same else self._scaled_by(self._quick_scaler, X)
 
     def _meant(self, scores: np.ndarray) -> np.ndarray:
         """What scores stand for: in regression, targets were scaled."""
@@ -154,15 +176,15 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         none = np.zeros((0, X.shape[1]))
         self._fixed = self._expansion(X, none, np.zeros((outputs, 0)))
         self._tally = Tally()
-        self._go_on_from(X, FIRST_REFIT, np.ones(2))
+        self._go_on_from(X, FIRST_REFIT, self._weights_of_none())
 
     def _go_on_from(self, X: Any, first: int, weights: np.ndarray) -> None:
         """Be ready for a stream, with the first re-fit after so many rows in all."""
         self._recent = Reservoir(self.memory_size)
         self._next_refit = first
         self._extent = Extent.empty(X)
-        self._quick = None
-        self._quick_gamma = 1.0  # of it, in units of the first guess
+        self._quick, self._quick_scaler = None, self.scaler_
+        self._quick_gamma, self._quick_noise = self._start, NOISE
         self.mixture_ = weights
 
     def _fork(self) -> None:
@@ -187,27 +209,34 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         """Part of the budget that is the quick learner's."""
         return max(round(QUICK * self._in_a_stream()), 1)
 
-    def _quick_learner(self, gamma: float, X: Any, outputs: int) -> Learner:
-        """Make one that has learnt nothing; gamma in units of the first guess."""
-        plan = Plan(
-            kernels.make("rbf", gamma * self._start, 1, 0.0),
-            self._online_loss(),
+    def _quick_learner(
+        self, gamma: float, noise: float, X: Any, outputs: int
+    ) -> Learner:
+        """Make them, as one who has learnt nothing."""
+        plan = RecursivePlan(
+            kernels.make("rbf", gamma, 1, 0.0),
+            losses.make("squared_error"),
             rates.constant(),
-            steps.passive_aggressive(LONGEST_STEP),
-            ball=0.0,
+            False,
+            noise,
+            1.0,
+            THRESHOLD,
+            not self.is_regression,
+            Repair(self._online_loss(), steps.passive_aggressive(LONGEST_STEP), True),
         )
-        recipe = Recipe(plan, ProjectAll(self._quick_size()))
-        shape = Shape(outputs, X.shape[1], X.dtype)
+        recipe = Recipe(plan, posterior.make(self._quick_size()))
+        shape = Shape(LEARNERS * outputs, X.shape[1], X.dtype)
         return Learner(recipe, shape, np.random.default_rng(0))
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
-        """Make it for a model file to fill, with the gamma of what is there."""
+        """Make them for a model file to fill, with gamma and noise of what is there."""
         self._settle_gamma(like.plan.kernel)
         self._check_parameters()
-        return self._quick_learner(1.0, np.zeros((1, features), dtype), outputs)
+        X = np.zeros((1, features), dtype)
+        return self._quick_learner(self.gamma_, float(like.plan.noise), X, outputs)
 
     def _settle_gamma(self, kernel: Kernel) -> None:
-        self.gamma = self.gamma_ = self._start = float(kernel.gamma)
+        self.gamma = self.gamma_ = float(kernel.gamma)
 
     # ---- going on
 
@@ -237,7 +266,11 @@ class StreamingMachine(KernelMachine, StreamEstimator):
 
     @abstractmethod
     def _first_weights(self) -> np.ndarray:
-        """Weights of the fixed and the quick learner, before any were learnt."""
+        """Weights of the fixed and the quick learners, before any were learnt."""
+
+    @abstractmethod
+    def _weights_of_none(self) -> np.ndarray:
+        """Weights where the fixed one is empty yet."""
 
     def _learn_part(
         self, X: Any, y: np.ndarray, weight: np.ndarray, first: int
@@ -246,12 +279,14 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         outputs, rows = self._outputs, self._scaled(X)
         targets = self._targets(y, weight, outputs)
         if self._quick is None:
-            self._quick = self._quick_learner(self._quick_gamma, X, outputs)
-        scores = np.zeros((len(y), 2, outputs))
+            given = self._quick_gamma, self._quick_noise
+            self._quick = self._quick_learner(*given, X, outputs)
+        scores = np.zeros((len(y), 1 + LEARNERS, outputs))
         known = weighed(rows, self.relevance_)
         scores[:, 0] = self._fixed.score(known, self._n_jobs())
+        rows = self._scaled_for_quick(X, rows)
         learning = self._learn_with(self._quick, rows, targets.y, weight, None, first)
-        scores[:, 1] = np.concatenate(list(learning))
+        scores[:, 1:] = self._apart(np.concatenate(list(learning)))
         self.mixture_ = self.mixture_.copy()
         mixed = self._mixed(scores, self.mixture_, targets.y)
         quick = self._quick.counters
@@ -302,8 +337,8 @@ class StreamingMachine(KernelMachine, StreamEstimator):
     def _refit_recent(self) -> None:
         """Fit a machine to the recent rows.
 
-        While these are all rows so far, the quick learner sees them again, with the
-        gamma that makes the fewest mistakes; later it goes on as it is.
+        While the stream is young, the quick learners see all rows again, with the gamma
+        and the noise that make the fewest mistakes; later they go on as they are.
         """
         X, y, weight = self._recent.rows()
         outputs, has_all = self._outputs, self._tally.t <= self.memory_size
@@ -323,33 +358,46 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             # Both predict the whole target, so that they must not be added up.
             self.mixture_ = self._first_weights()
         self._fixed = self._expansion(X, found.points, found.coef)
-        if has_all:
+        if has_all and self._tally.t <= YOUNG:
             self._replay(X, signed, weight)
-        else:
-            self._carry_over(before, X)
-
-    def _carry_over(self, before: Any, X: Any) -> None:
-        """Let the quick learner go on in another scale: move its centres there."""
-        quick = self._quick
-        if quick is None or before is None:
-            return
-        points = self._scaled(before.inverse_transform(quick.points)).astype(X.dtype)
-        shape = Shape(len(quick.model.coef), points.shape[1], X.dtype)
-        moved = Learner(Recipe(quick.plan, quick.budget), shape, quick.rng)
-        moved.adopt(points, quick.coef)
-        for name in vars(Tally()):
-            setattr(moved.counters, name, getattr(quick.counters, name))
-        self._quick = moved
 
     def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
-        """Let the quick learner see the rows again, with three gammas."""
-        outputs, rows = self._outputs, self._scaled(X)
-        targets = self._targets(y, weight, outputs)
+        """Let the quick learners see the rows again, and choose what suits them."""
+        outputs = self._outputs
+        targets, every = self._targets(y, weight, outputs), np.arange(len(y))
         tried = []
-        for factor in (0.5, 1.0, 2.0):
-            gamma = self._quick_gamma * factor
-            quick = self._quick_learner(gamma, X, outputs)
-            scores = list(self._learn_with(quick, rows, targets.y, weight))
-            error = targets.error(np.concatenate(scores), np.arange(len(y)))
-            tried.append((error, gamma, quick))
-        _, self._quick_gamma, self._quick = min(tried, key=lambda entry: entry[:2])
+        for scaler, gamma, noise in self._choices(X):
+            quick = self._quick_learner(gamma, noise, X, outputs)
+            rows = self._scaled_by(scaler, X)
+            learning = self._learn_with(quick, rows, targets.y, weight)
+            scores = self._apart(np.concatenate(list(learning)))
+            # Whichever of them is the better one has the weight.
+            error = min(targets.error(scores[:, i], every) for i in range(LEARNERS))
+            tried.append((error, (quick, scaler, gamma, noise)))
+        _, (self._quick, self._quick_scaler, self._quick_gamma, self._quick_noise) = (
+            min(tried, key=lambda entry: entry[0])
+        )
+
+    def _choices(self, X: Any) -> list[tuple[Any, float, float]]:
+        """Scales, gammas and noises that the quick learners might have.
+
+        A feature that is rarely anything but 0 is worth little in units of its range,
+        and much in units of its spread; which is right only rows can say.
+        """
+        gamma, noise = self._quick_gamma, self._quick_noise
+        if not isinstance(self.scaler_, SoftScaler):
+            scales = [self.scaler_]
+        else:
+            dense = X.toarray() if scipy.sparse.issparse(X) else X
+            ranges = MinMaxScaler().set_output(transform="default").fit(dense)
+            scales = [self.scaler_, ranges]
+            if isinstance(self._quick_scaler, MinMaxScaler):
+                scales.reverse()
+        found = [(scales[0], factor * gamma, noise) for factor in GAMMAS]
+        if self.is_regression:
+            found += [(scales[0], gamma, more * noise) for more in NOISES]
+        for other in scales[1:]:
+            wide, now = (self._median(X, scaler) for scaler in (other, scales[0]))
+            if wide > 0.0 and now > 0.0:
+                found.append((other, gamma * now / wide, noise))
+        return found

@@ -18,16 +18,18 @@ scores.
 | G | kernel values of the centres with each other |
 | B | budget |
 
-In a stream two learners share the budget, and answer together with weights that are
-learnt from row to row (`onkel.engine.mixture`). A quick one learns each row at once, by
-a passive-aggressive step with projection on a budget, as BPA-P. A fixed one is fitted
-to the last memory_size rows, anew whenever the rows seen have grown by 30 %: gamma, C,
-centres and coefficients; the scale is that of all rows so far.
+In a stream three learners share the budget, and answer together with weights that are
+learnt from row to row (`onkel.engine.mixture`). Two quick ones have four fifths of it,
+and share their centres: recursive least squares (as KRLS), and passive-aggressive steps
+with projection (as BPA-P); both learn each row at once. A fixed one is fitted to the
+last memory_size rows, anew whenever the rows seen have grown by 60 %: gamma, C, centres
+and coefficients; the scale is that of all rows so far. At the first of these re-fits
+the quick ones see all rows so far again, with another gamma or scale, and keep what
+makes the fewest mistakes.
 
-Deviations from what was first meant: the quick learner projects instead of merging and
-is not averaged. On streams that change, such as elec2, steps that repair and projection
-make the fewest mistakes of all (docs/streaming.md: BPA-P beside BSGD); where nothing
-changes, the fixed learner has the weight.
+Deviations from what was first meant: the quick learners project instead of merging and
+are not averaged. On streams that change, such as elec2, steps that repair make the
+fewest mistakes; where nothing changes, recursive least squares or the fixed learner.
 """
 
 import warnings
@@ -40,7 +42,7 @@ from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._class_weights import weights_of_rows
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import Tube
-from onkel.estimators._machine_stream import StreamingMachine
+from onkel.estimators._machine_stream import LEARNERS, StreamingMachine
 from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem import losses
@@ -186,9 +188,12 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         # The log-odds of a fitted model, so that learning goes on from these.
         known = self.__dict__.get("calibration_")
         if known is None:
-            return np.ones(2)
+            return self._weights_of_none()
         low, high = log_odds(np.array([-1.0, 1.0]), known)
-        return np.array([(high - low) / 2.0, 1.0])
+        return np.array([(high - low) / 2.0, *np.ones(LEARNERS)])
+
+    def _weights_of_none(self) -> np.ndarray:
+        return np.ones(1 + LEARNERS)
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy() if len(self.classes_) > 2 else (y > 0.0).astype(np.float64)
@@ -290,7 +295,11 @@ class KernelRegressor(StreamingMachine, Tube, WeightedRegressor):
         return losses.make("squared_error")
 
     def _first_weights(self) -> np.ndarray:
-        return np.array([1.0, 0.0])
+        return np.array([1.0, *np.zeros(LEARNERS)])
+
+    def _weights_of_none(self) -> np.ndarray:
+        # All of them predict the whole target.
+        return np.array([0.0, *np.full(LEARNERS, 1.0 / LEARNERS)])
 
     def _count_mistakes(self, scores: np.ndarray, y: np.ndarray) -> int:
         return 0

@@ -26,13 +26,18 @@ from onkel.storage.expansions import (
     refuse_former,
 )
 from onkel.storage.learners import filled_learner, filled_mapper
-from onkel.storage.machines import check_machine, check_rows, former_machine
+from onkel.storage.machines import (
+    check_machine,
+    check_rows,
+    former_machine,
+    with_two_learners,
+)
 
 # What learning leaves that is checked where it is filled in, or in `machines`.
 CHECKED_LATER = (
     *("_learner", "_mapper", "_expansion", "_started_with", "_beginning"),
     *("_recent", "_next_refit", "_extent", "_fixed", "_quick", "_tally", "_draws"),
-    *("scaler_", "relevance_", "mixture_", "calibration_"),
+    *("scaler_", "_quick_scaler", "relevance_", "mixture_", "calibration_"),
 )
 # Made anew when needed, or somebody else's.
 LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
@@ -123,7 +128,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "_classes_given": _bool,
     "_seed": _seed,
     "loss_": _loss,
-    **dict.fromkeys(("_start", "_quick_gamma"), POSITIVE),
+    **dict.fromkeys(("_start", "_quick_gamma", "_quick_noise"), POSITIVE),
     "gamma_": POSITIVE,
     "C_": POSITIVE,
     "held_out_error_": _number(-math.inf),
@@ -137,8 +142,8 @@ OF_ALL = ("n_features_in_", "n_iter_", "_started_with")
 OF_CLASSIFIERS = ("classes_", "_classes_given")
 OF_MACHINES = (
     *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "mixture_"),
-    *("_recent", "_start", "_next_refit", "_extent", "_quick_gamma"),
-    *("_fixed", "_quick", "_tally", "_draws"),
+    *("_recent", "_start", "_next_refit", "_extent", "_quick_gamma", "_quick_noise"),
+    *("_fixed", "_quick", "_quick_scaler", "_tally", "_draws"),
 )
 
 
@@ -241,6 +246,8 @@ def _machine(
     """Check what a kernel machine has: a fixed model, and perhaps a quick learner."""
     if "_learner" in fitted:  # of a former version
         fitted = former_machine(fitted)
+    if "_quick_scaler" not in fitted:
+        fitted = with_two_learners(fitted)
     is_classifier = issubclass(cls, ClassifierMixin)
     names = [*OF_ALL, *OF_MACHINES]
     names += OF_CLASSIFIERS if is_classifier else ("target_mean_", "target_scale_")

@@ -11,7 +11,7 @@ import numpy as np
 
 from onkel.engine.learner import Shape
 from onkel.estimators._checks import largest_entry
-from onkel.estimators._machine_stream import Tally
+from onkel.estimators._machine_stream import LEARNERS, NOISE, Tally
 from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
@@ -34,6 +34,20 @@ def former_machine(fitted: dict[str, Any]) -> dict[str, Any]:
         "_tally": Tally(**counters),
         "_draws": learner.rng,
     }
+
+
+def with_two_learners(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return what was learnt as it is kept now, of a version with one quick learner."""
+    if fitted.get("_quick") is not None:
+        raise ValueError(
+            "it was saved in the midst of a stream by a former version, whose quick "
+            "learner is no more: let a new one learn the stream"
+        )
+    weights = fitted.get("mixture_")
+    if isinstance(weights, np.ndarray) and weights.shape == (2,):
+        fitted = {**fitted, "mixture_": weights[[0, 1, 1]]}
+    begun = {"_quick_gamma": fitted.get("_start"), "_quick_noise": NOISE}
+    return {**fitted, **begun, "_quick_scaler": fitted.get("scaler_")}
 
 
 def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
@@ -61,9 +75,10 @@ def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
         _is_array(slopes, np.float64, shape) for shape in shapes
     ):
         raise ValueError("its calibration has no slopes")
-    if not _is_array(fitted["mixture_"], np.float64, (2,)):
+    if not _is_array(fitted["mixture_"], np.float64, (1 + LEARNERS,)):
         raise ValueError("its learners have no weights")
-    _check_scaler(fitted["scaler_"], features)
+    for name in ("scaler_", "_quick_scaler"):
+        _check_scaler(fitted[name], features)
     relevance = fitted["relevance_"]
     if not _is_array(relevance, np.float64, (features,)) or (relevance <= 0).any():
         raise ValueError("its features have no weights")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import onkel.budget
 import onkel.features
@@ -94,6 +94,7 @@ OF_FEATURES: dict[type, tuple[str, ...]] = {
     SoftScaler: ("mean_", "scale_"),
     StandardScaler: ("mean_", "var_", "scale_"),  # of files before there was another
     MaxAbsScaler: ("max_abs_", "scale_"),
+    MinMaxScaler: ("data_min_", "data_max_", "data_range_", "min_", "scale_"),
 }
 SCALERS = {cls.__name__: (cls, (*own, *SEEN)) for cls, own in OF_FEATURES.items()}
 # Objects that are no tuples, and the parts of them that are kept.
