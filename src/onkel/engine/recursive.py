@@ -39,7 +39,7 @@ from onkel.engine import passes
 from onkel.engine.dual import target
 from onkel.engine.evaluation import largest_score
 from onkel.engine.passes import Batch
-from onkel.engine.posterior import Posterior, know, note
+from onkel.engine.posterior import Posterior, know, measure, note
 from onkel.model.expansion import drop, first_smallest, insert
 from onkel.model.inverse import CHECK_EVERY, JITTER, Inverse, inverse_column
 from onkel.model.rows import copy
@@ -174,13 +174,20 @@ def _learn_row(
     size: int,
     var_y: float,
 ) -> None:
-    """Let mean, spread and the rows to come of the bunch follow its row j."""
+    """Let mean, spread and the rows to come of the bunch follow its row j.
+
+    Coefficients follow, too, where it is known how.
+    """
     ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
     lam, shrink = plan.forgetting, 1.0 / var_y
+    bunch.known &= bunch.shared
     for o in range(len(belief.mean)):
-        mean, error = belief.mean[o], belief.errors[o]
+        mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
         for i in range(size):
             mean[i] += h[i] * error
+        if bunch.known:
+            for i in range(size):
+                coef[i] += belief.gains[j, i] * error
     hold(belief.spread, size, lam, shrink, h)
     place = place_of(ahead, bunch.first)
     for r in range(j + 1, bunch.rows):
@@ -267,8 +274,9 @@ def _enter(
         for o in range(len(belief.mean)):
             mean = belief.mean[o, : size + 1]
             mean[:] = np.dot(turn, mean)
-        belief.bunch[0].known = 0
+        belief.bunch[0].known = belief.bunch[0].measured = 0
         know(belief, model)
+        measure(belief, model)
 
 
 @inner
@@ -340,7 +348,6 @@ def _absorb(
     note(belief, y, f, var_y, weight, lam, plan.labels)
     if not is_new:
         _learn_row(plan, belief, block, j, size, var_y)
-        bunch.known = 0
         return True
     left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y)
     up = 0 if outputs == 1 else int(y)
@@ -348,15 +355,12 @@ def _absorb(
         _enter(belief, model, block, t, up, left, step)
         return True
     know(belief, model)
+    measure(belief, model)
     counters.maintenance += 1
     newest = _find_costs(belief, j, size, left)
     p = first_smallest(belief.cost[:size], model.birth[:size])
     if newest < belief.cost[p]:
         _learn_row(plan, belief, block, j, size, var_y)
-        for o in range(outputs):
-            coef, gain, error = belief.coef[o], belief.gains[j], belief.errors[o]
-            for i in range(size):
-                coef[i] += gain[i] * error
         return True
     _enter(belief, model, block, t, up, left, step)
     _leave(belief, model, block, t, p)
@@ -389,7 +393,7 @@ def walk(
     y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
     counters, ahead, f = model.counters[0], block.ahead, block.f
     limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
-    belief.bunch[0].known = belief.bunch[0].rows = 0
+    belief.bunch[0].known = belief.bunch[0].measured = belief.bunch[0].rows = 0
     for t in range(len(y)):
         size = counters.count
         if place_of(ahead, t) < 0:
