@@ -294,6 +294,22 @@ def test_noise_and_forgetting_are_chosen_by_the_first_rows() -> None:
     assert (given.noise_, given.forgetting_) == (0.3, 0.9)
 
 
+def test_rows_in_the_order_of_their_labels_choose_as_others_do() -> None:
+    X, y = stream("multiclass", 600)
+    order = np.argsort(y, kind="stable")
+    model = onkel.KRLSClassifier(gamma=GAMMA, random_state=0).fit(X[order], y[order])
+    assert model.noise_ == 0.1 or model.noise_ == 1.0
+    assert model.score(X, y) > 0.7
+
+
+def test_targets_that_overflow_are_refused_as_such() -> None:
+    X, _ = stream("regression", 40)
+    y = np.full(40, 1e303)
+    for call in (onkel.KRLSRegressor().fit, onkel.KRLSRegressor().partial_fit):
+        with pytest.raises(ValueError, match=r"overflow|large"):
+            call(X, y)
+
+
 def test_it_follows_a_world_that_moves() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))

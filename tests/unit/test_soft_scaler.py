@@ -328,7 +328,7 @@ def test_a_stream_in_which_the_quick_learner_changes_its_scale_goes_on(
     for first in range(0, 1500, 100):
         model.partial_fit(X[first : first + 100], y[first : first + 100])
     quick = model._quick
-    back = model.scaler_.inverse_transform(quick.points)
+    back = model._quick_scaler.inverse_transform(quick.points)
     # Each is a row of the stream still.
     near = np.abs(back[:, None] - X) <= 1e-3 * np.abs(X)
     assert near.all(axis=2).any(axis=1).all()

@@ -44,7 +44,8 @@ BUNCH = np.dtype(
         ("first", np.int64),  # of the rows in a bunch, by its number in the block
         ("rows", np.int64),  # how many; none once a centre has come or left
         ("shared", np.int64),  # whether their shares and gains are known, too
-        ("known", np.int64),  # whether coefficients and diagonal are those of m and R
+        ("measured", np.int64),  # whether the diagonal is that of the root
+        ("known", np.int64),  # whether coefficients are those of mean and root
     ],
     align=True,
 )
@@ -66,6 +67,7 @@ BUNCH = np.dtype(
         "bunch.first": WORK,
         "bunch.rows": WORK,
         "bunch.shared": WORK,
+        "bunch.measured": WORK,
         "bunch.known": WORK,
         "tally.rows": not_negative,
         "tally.misfit": not_negative,
@@ -156,14 +158,20 @@ def _combine(turned: Any, mean: Any, coef: Any) -> None:
 
 @inner
 def know(belief: Posterior, model: Model) -> None:
-    """Let coefficients and the diagonal of K^-1 be those of the mean and the root."""
+    """Let coefficients be those of the mean and the root."""
     size = model.counters[0].count
-    if belief.bunch[0].known:
-        return
-    turned = model.cache.root.T[:size]
-    _combine(turned, belief.mean[:, :size], belief.coef[:, :size])
-    inverse_diagonal(model.cache, size, belief.diagonal)
-    belief.bunch[0].known = 1
+    if not belief.bunch[0].known:
+        turned = model.cache.root.T[:size]
+        _combine(turned, belief.mean[:, :size], belief.coef[:, :size])
+        belief.bunch[0].known = 1
+
+
+@inner
+def measure(belief: Posterior, model: Model) -> None:
+    """Let the diagonal be that of K^-1."""
+    if not belief.bunch[0].measured:
+        inverse_diagonal(model.cache, model.counters[0].count, belief.diagonal)
+        belief.bunch[0].measured = 1
 
 
 @inner

@@ -44,7 +44,7 @@ from onkel.engine import passes
 from onkel.engine.dual import target
 from onkel.engine.evaluation import largest_score
 from onkel.engine.passes import Batch
-from onkel.engine.posterior import Posterior, know, note
+from onkel.engine.posterior import Posterior, know, measure, note
 from onkel.model.expansion import drop, first_smallest, insert
 from onkel.model.inverse import CHECK_EVERY, JITTER, Inverse, inverse_column
 from onkel.model.rows import copy
@@ -221,15 +221,23 @@ def _learn_row(
     size: int,
     var_y: float,
 ) -> None:
-    """Let mean, spread and the rows to come of the bunch follow its row j."""
+    """Let mean, spread and the rows to come of the bunch follow its row j.
+
+    Coefficients follow, too, where it is known how.
+    """
     ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
     lam, shrink = plan.forgetting, 1.0 / var_y
     place, regressed = place_of(ahead, bunch.first), _regressed(plan, belief)
+    bunch.known &= bunch.shared
     for o in range(len(belief.mean)):
-        mean, error = belief.mean[o], belief.errors[o]
+        mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
         way = h if o < regressed else ahead.projected[place + j]
         for i in range(size):
             mean[i] += way[i] * error
+        if bunch.known:
+            way = belief.gains[j] if o < regressed else belief.shares[j]
+            for i in range(size):
+                coef[i] += way[i] * error
     hold(belief.spread, size, lam, shrink, h)
     for r in range(j + 1, bunch.rows):
         z, answered = ahead.projected[place + r], belief.answers[r]
@@ -321,8 +329,9 @@ def _enter(
         for o in range(len(belief.mean)):
             mean = belief.mean[o, : size + 1]
             mean[:] = np.dot(turn, mean)
-        belief.bunch[0].known = 0
+        belief.bunch[0].known = belief.bunch[0].measured = 0
         know(belief, model)
+        measure(belief, model)
 
 
 @inner
@@ -396,7 +405,6 @@ def _absorb(
     if not is_new:
         _repair(plan, belief, f, y, weight, inside)
         _learn_row(plan, belief, block, j, size, var_y)
-        bunch.known = 0
         return True
     left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y, outputs)
     up = 0 if outputs == 1 else int(y)
@@ -405,17 +413,13 @@ def _absorb(
         _enter(belief, model, block, t, up, left, step)
         return True
     know(belief, model)
+    measure(belief, model)
     counters.maintenance += 1
     newest = _find_costs(belief, outputs, j, size, left)
     p = first_smallest(belief.cost[:size], model.birth[:size])
     if newest < belief.cost[p]:
         _repair(plan, belief, f, y, weight, inside)
         _learn_row(plan, belief, block, j, size, var_y)
-        for o in range(len(belief.coef)):
-            coef, error = belief.coef[o], belief.errors[o]
-            way = belief.gains[j] if o < outputs else belief.shares[j]
-            for i in range(size):
-                coef[i] += way[i] * error
         return True
     _repair(plan, belief, f, y, weight, status.kxx)
     _enter(belief, model, block, t, up, left, step)
@@ -449,7 +453,7 @@ def walk(
     y, sample_weight, scores = batch.y, batch.sample_weight, batch.scores
     counters, ahead, f = model.counters[0], block.ahead, block.f
     limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
-    belief.bunch[0].known = belief.bunch[0].rows = 0
+    belief.bunch[0].known = belief.bunch[0].measured = belief.bunch[0].rows = 0
     regressed = _regressed(plan, belief)
     for t in range(len(y)):
         size = counters.count

@@ -38,15 +38,18 @@ classes for each against the rest. sigma^2 and lam are given, or chosen by tryin
 values on the first rows; the paper climbs the likelihood. Nothing but the scale of the
 errors is estimated further on, which the predicted standard deviations follow: f and
 the noise have as many times the variance above as squared errors had of late, each over
-its var_y.
+its var_y. A label that comes late takes over outputs as with all systems here, so that
+rows before it have not been of the rest for it. With max_iter > 1 a row counts as often
+as it is learnt, and deviations are too small.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
 from onkel.engine import posterior
-from onkel.engine.learner import Learner, Shape
+from onkel.engine.learner import Learner, ScoreOverflowError, Shape
 from onkel.engine.posterior import Posterior
 from onkel.engine.recipe import Recipe
 from onkel.engine.recursive import RecursivePlan
@@ -143,7 +146,13 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return super()._depends_on_rows() or self._tries()
 
     def _choice(
-        self, kernel: Kernel, X: Any, y: np.ndarray, outputs: int, in_order: bool
+        self,
+        kernel: Kernel,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        outputs: int,
+        in_order: bool,
     ) -> tuple[float, float]:
         """Choose noise and forgetting by the errors that they make on these rows."""
         noise = NOISES[0] if isinstance(self.noise, str) else float(self.noise)
@@ -157,8 +166,13 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
             recipe = Recipe(plan, posterior.make(min(self.budget, SMALL)))
             shape = Shape(outputs, X.shape[1], X.dtype)
             learner = Learner(recipe, shape, np.random.default_rng(0))
-            scores = np.concatenate(list(learner.learn(X, y, np.ones(len(y)))))
-            return float(((scores - _targets(y, outputs)) ** 2).sum())
+            try:
+                scores = np.concatenate(list(learner.learn(X, y, weight)))
+            except ScoreOverflowError:  # whoever learns will say so
+                return math.inf
+            with np.errstate(over="ignore"):
+                errors = (scores - _targets(y, outputs)) ** 2
+                return float(weight @ errors.sum(axis=1))
 
         def best_noise() -> float:
             return min(NOISES, key=lambda noise: error(noise, forgetting))
@@ -176,7 +190,8 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
     def _start_with(self, X: Any, y: np.ndarray) -> None:
         # Of the very first call, y is that of rows to come, too.
         rows = min(TRIED, X.shape[0])
-        self._first_rows = X[:rows], *self._numbered(y[:rows]), True
+        targets, outputs = self._numbered(y[:rows])
+        self._first_rows = X[:rows], targets, np.ones(rows), outputs, True
         super()._start_with(X, y)
 
     def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
@@ -184,10 +199,12 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return y, 1
 
     def _fit(self, X: Any, y: Any, weight: Any, outputs: int) -> None:
-        rows = np.arange(min(TRIED, len(y)))
-        if self.shuffle and len(y) > TRIED:
-            rows = np.random.default_rng(0).choice(len(y), TRIED, replace=False)
-        self._first_rows = X[rows], y[rows], outputs, not self.shuffle
+        rows = np.arange(len(y))
+        if self.shuffle:
+            rows = np.random.default_rng(0).permutation(rows)
+        rows = rows[:TRIED]
+        some = np.ones(len(rows)) if weight is None else weight[rows]
+        self._first_rows = X[rows], y[rows], some, outputs, not self.shuffle
         super()._fit(X, y, weight, outputs)
 
     def _take_statistics(self, like: Any) -> None:
@@ -232,8 +249,7 @@ class KRLSClassifier(KRLS, LossClassifier):
         return True
 
     def _log_odds(self, X: Any) -> np.ndarray:
-        scores = self._scores(X).astype(np.float64)
-        return scores * float(self._fitted().budget.tally[0].slope)
+        return self._scores(X) * float(self._fitted().budget.tally[0].slope)
 
     def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         classes = np.unique(y)
