@@ -63,6 +63,7 @@ def run(
     noise: float = 0.1,
     forgetting: float = 1.0,
     threshold: float = 1e-3,
+    pruning: str = "value",
     sample_weight: np.ndarray | None = None,
 ) -> KrlsResult:
     """Learn the rows in order."""
@@ -111,7 +112,7 @@ def run(
         victim = -1
         if budget is not None and len(model) > budget:
             trace.n_maintenance += 1
-            victim = int(np.argmin(costs(model, mu)))
+            victim = int(np.argmin(costs(model, mu, pruning)))
             model.delete(victim)
             mu = np.delete(mu, victim, axis=0)
             S = np.delete(np.delete(S, victim, axis=0), victim, axis=1)
@@ -145,15 +146,17 @@ def inverse_times(model: Expansion, right: np.ndarray) -> np.ndarray:
     return solve(model.matrix() + JITTER * np.eye(len(model)), right, assume_a="pos")
 
 
-def costs(model: Expansion, mu: np.ndarray) -> np.ndarray:
+def costs(model: Expansion, mu: np.ndarray, pruning: str = "value") -> np.ndarray:
     """Return the sum over outputs of ((Q mu)_p / Q_pp)^2, shape (size,).
 
-    (Q mu)_p / Q_pp is how far mu_p is from what the other centers say of it.
+    (Q mu)_p / Q_pp is how far mu_p is from what the other centers say of it. The
+    squared norm of the function that is lost with it is (Q mu)_p^2 / Q_pp.
     """
     Q = inverse_times(model, np.eye(len(model)))
+    power = {"value": 2, "norm": 1}[pruning]
     return np.array(
         [
-            math.fsum((a / Q[p, p]) ** 2 for a in row)
+            math.fsum(a**2 / Q[p, p] ** power for a in row)
             for p, row in enumerate(inverse_times(model, mu))
         ]
     )

@@ -204,9 +204,9 @@ def keeping_systems() -> Iterator[Any]:
         given = {**parameters, "eta0": 0.3, "epsilon": 0.1}
         name = f"{threshold}-{budget}"
         yield System("Projectron", projectron.run, given, tasks=("regression",)), name
-    for forgetting in (1.0, 0.98):
-        parameters = {**BUDGETED, "noise": 0.1, "forgetting": forgetting}
-        yield System("KRLS", krls.run, parameters), forgetting
+    for forgetting, pruning in ((1.0, "value"), (0.98, "norm")):
+        parameters = {"noise": 0.1, "forgetting": forgetting, "pruning": pruning}
+        yield System("KRLS", krls.run, {**BUDGETED, **parameters}), pruning
 
 
 def classics() -> Iterator[Any]:

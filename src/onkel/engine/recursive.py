@@ -16,8 +16,9 @@ standard normal distribution, so that nothing is large where centres are close:
                      of R into (0, ..., 0, rho); the last coordinate leaves
 
 Beyond the budget that centre leaves whose value the others know best without it, the
-least sum over outputs of (a_p / Q_pp)^2, with a = R m, the coefficients, and Q = K^-1.
-If it is the newcomer, nothing but m and V changes, and the root is only read.
+least sum over outputs of (a_p / Q_pp)^2, with a = R m, the coefficients, and Q = K^-1;
+or that with which least of the function's norm is lost, of a_p^2 / Q_pp. If it is the
+newcomer, nothing but m and V changes, and the root is only read.
 
 It is large, as V is, so what takes long is to read them. Rows are projected eight at a
 time (`onkel.model.rows_ahead`). Of a bunch of these, four or fewer, V z is found at a
@@ -88,6 +89,7 @@ class RecursivePlan(NamedTuple):
     forgetting: float
     threshold: float  # share of k(x, x) that must be new in a row, so that it stays
     labels: bool  # whether targets are classes
+    by_norm: bool  # whether the norm of the function says who leaves
     repair: Repair = ALONE
 
 
@@ -256,7 +258,7 @@ def _learn_row(
 
 @inner
 def _find_costs(
-    belief: Posterior, regressed: int, j: int, size: int, left: float
+    plan: RecursivePlan, belief: Posterior, j: int, size: int, left: float
 ) -> float:
     """Find what it costs to do without each centre; return it for the newcomer.
 
@@ -266,7 +268,7 @@ def _find_costs(
     cost, shares, gain = belief.cost, belief.shares[j], belief.gains[j]
     newest = 0.0
     cost[:size] = 0.0
-    for o in range(regressed):
+    for o in range(_regressed(plan, belief)):
         coef, error = belief.coef[o], belief.errors[o]
         newest += error * error
         for i in range(size):
@@ -274,8 +276,8 @@ def _find_costs(
             cost[i] += value * value
     for i in range(size):
         entry = belief.diagonal[i] + shares[i] * shares[i] / left
-        cost[i] /= entry * entry
-    return newest * left * left
+        cost[i] /= entry if plan.by_norm else entry * entry
+    return newest * (left if plan.by_norm else left * left)
 
 
 @inner
@@ -415,7 +417,7 @@ def _absorb(
     know(belief, model)
     measure(belief, model)
     counters.maintenance += 1
-    newest = _find_costs(belief, outputs, j, size, left)
+    newest = _find_costs(plan, belief, j, size, left)
     p = first_smallest(belief.cost[:size], model.birth[:size])
     if newest < belief.cost[p]:
         _repair(plan, belief, f, y, weight, inside)

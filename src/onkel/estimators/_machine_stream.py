@@ -33,17 +33,19 @@ from onkel.refit.reservoir import Reservoir
 from onkel.refit.soft_scaler import SoftScaler
 from onkel.refit.values import weighed
 
-# Rows of a stream before the first re-fit, and the growth from one to the next.
-FIRST_REFIT, GROWTH = 256, 1.6
+# Rows of a stream before the first re-fit, and the growth from one to the next, or
+# after a label that the fixed model does not know.
+FIRST_REFIT, GROWTH, SOON = 256, 1.6, 1.2
 # Share of the budget that is the quick learners'; and how many they are.
-QUICK, LEARNERS = 0.8, 2
+QUICK, LEARNERS = 0.7, 2
 # Their longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # Noise of the targets to begin with, and what must be new in a row that is kept.
 NOISE, THRESHOLD = 0.1, 1e-3
 # What is tried in place of gamma and noise while the stream is young, in units of what
 # is there, and how many rows may have come by then. Classes tell little of noise.
-GAMMAS, NOISES, YOUNG = (1.0, 0.5, 2.0), (0.25, 4.0), 5000
+# Few rows would often have something else, so that it must be clearly better.
+GAMMAS, NOISES, YOUNG, CLEAR = (1.0, 0.5, 2.0), (0.25, 4.0), 5000, 0.05
 # Rate at which the weights of the mixture learn, and the largest margin they see.
 MIXING, LIMIT = 0.02, 3.0
 # Most centres in a stream, if nobody says how many.
@@ -221,8 +223,11 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             noise,
             1.0,
             THRESHOLD,
-            not self.is_regression,
-            Repair(self._online_loss(), steps.passive_aggressive(LONGEST_STEP), True),
+            labels=not self.is_regression,
+            by_norm=True,
+            repair=Repair(
+                self._online_loss(), steps.passive_aggressive(LONGEST_STEP), True
+            ),
         )
         recipe = Recipe(plan, posterior.make(self._quick_size()))
         shape = Shape(LEARNERS * outputs, X.shape[1], X.dtype)
@@ -374,8 +379,10 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             # Whichever of them is the better one has the weight.
             error = min(targets.error(scores[:, i], every) for i in range(LEARNERS))
             tried.append((error, (quick, scaler, gamma, noise)))
-        _, (self._quick, self._quick_scaler, self._quick_gamma, self._quick_noise) = (
-            min(tried, key=lambda entry: entry[0])
+        (error, now), *_ = tried
+        least, best = min(tried, key=lambda entry: entry[0])
+        self._quick, self._quick_scaler, self._quick_gamma, self._quick_noise = (
+            best if least < (1.0 - CLEAR) * error else now
         )
 
     def _choices(self, X: Any) -> list[tuple[Any, float, float]]:

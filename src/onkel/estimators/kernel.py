@@ -19,19 +19,20 @@ scores.
 | B | budget |
 
 In a stream three learners share the budget, and answer together with weights that are
-learnt from row to row (`onkel.engine.mixture`). Two quick ones have four fifths of it,
-and share their centres: recursive least squares (as KRLS), and passive-aggressive steps
+learnt from row to row (`onkel.engine.mixture`). Two quick ones have most of it, and
+share their centres: recursive least squares (as KRLS), and passive-aggressive steps
 with projection (as BPA-P); both learn each row at once. A fixed one is fitted to the
-last memory_size rows, anew whenever the rows seen have grown by 60 %: gamma, C, centres
-and coefficients; the scale is that of all rows so far. At the first of these re-fits
-the quick ones see all rows so far again, with another gamma or scale, and keep what
-makes the fewest mistakes.
+last memory_size rows, anew whenever the rows seen have grown by 60 %, and soon after a
+new label: gamma, C, centres and coefficients; the scale is that of all rows so far. At
+the first of these re-fits the quick ones see all rows so far again, with another gamma
+or scale, and keep what makes the fewest mistakes.
 
 Deviations from what was first meant: the quick learners project instead of merging and
 are not averaged. On streams that change, such as elec2, steps that repair make the
 fewest mistakes; where nothing changes, recursive least squares or the fixed learner.
 """
 
+import math
 import warnings
 from functools import partial
 from typing import Any
@@ -42,7 +43,12 @@ from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._class_weights import weights_of_rows
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import Tube
-from onkel.estimators._machine_stream import LEARNERS, StreamingMachine
+from onkel.estimators._machine_stream import (
+    FIRST_REFIT,
+    LEARNERS,
+    SOON,
+    StreamingMachine,
+)
 from onkel.estimators._parameters import one_of, parameter, system
 from onkel.estimators._regressor import WeightedRegressor
 from onkel.problem import losses
@@ -226,6 +232,8 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         scores = super()._add_class(label, scores)
         self._recent = self._recent.copy()
         self._recent.relabel(np.searchsorted(self.classes_, old))
+        soon = max(math.ceil(SOON * self._tally.t), FIRST_REFIT)
+        self._next_refit = min(self._next_refit, soon)
         return scores
 
 

@@ -40,7 +40,10 @@ errors is estimated further on, which the predicted standard deviations follow: 
 the noise have as many times the variance above as squared errors had of late, each over
 its var_y. A label that comes late takes over outputs as with all systems here, so that
 rows before it have not been of the rest for it. With max_iter > 1 a row counts as often
-as it is learnt, and deviations are too small.
+as it is learnt, and deviations are too small. pruning="norm", which the paper has not,
+drops the centre with the least (Q mu)_p^2 / Q_pp, the squared norm of what the function
+loses: better where centres are few (covtype, seven classes, 10,000 rows, 50 centres: 34
+instead of 39 % progressive mistakes), dearer where newcomers then enter more often.
 """
 
 import math
@@ -63,6 +66,7 @@ from onkel.estimators._parameters import (
     POSITIVE,
     SHARE,
     group,
+    one_of,
     parameter,
     system,
 )
@@ -109,6 +113,12 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         text="A row becomes a centre if the centres do not represent more than this "
         "share of it.",
     )
+    pruning: str = parameter(
+        one_of({"norm", "value"}),
+        default="value",
+        text='Which centre leaves. "value": whose value the others know best. "norm": '
+        "with which least of the function is lost.",
+    )
 
     # Whether targets are classes.
     _has_labels = False
@@ -135,6 +145,7 @@ class KRLS(Budgeted, AnyKernel, Passes, RecipeEstimator):
         return RecursivePlan(
             *(kernel, self._loss(), self._rate(), False),
             *(noise, forgetting, float(self.threshold), self._has_labels),
+            self.pruning == "norm",
         )
 
     # ---- what the first rows decide
