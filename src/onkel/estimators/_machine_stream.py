@@ -215,6 +215,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         self, gamma: float, noise: float, X: Any, outputs: int
     ) -> Learner:
         """Make them, as one who has learnt nothing."""
+        step = steps.passive_aggressive(LONGEST_STEP)
         plan = RecursivePlan(
             kernels.make("rbf", gamma, 1, 0.0),
             losses.make("squared_error"),
