@@ -226,9 +226,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             THRESHOLD,
             labels=not self.is_regression,
             by_norm=True,
-            repair=Repair(
-                self._online_loss(), steps.passive_aggressive(LONGEST_STEP), True
-            ),
+            repair=Repair(self._online_loss(), step, True),
         )
         recipe = Recipe(plan, posterior.make(self._quick_size()))
         shape = Shape(LEARNERS * outputs, X.shape[1], X.dtype)
