@@ -70,8 +70,8 @@ def size_of_last(model: Any) -> int:
 
 def test_the_gradient_systems_can_average_and_the_others_cannot() -> None:
     systems = ("KernelSGD", "BSGD", "NBSGD", "OGD", "BOGD", "AVM")
-    systems += ("FOGD", "NOGD", "DualSGD")
-    deleting = ("BSGD", "NBSGD", "BOGD")
+    systems += ("FOGD", "NOGD", "DualSGD", "KLMS", "QKLMS", "NORMA")
+    deleting = ("BSGD", "NBSGD", "BOGD", "NORMA")
     for name, cls in vars(onkel).items():
         if not hasattr(cls, "get_params") or name.startswith("BSCA"):
             continue

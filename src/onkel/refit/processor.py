@@ -275,7 +275,7 @@ def sloping(slopes: np.ndarray) -> Any:
 
     Examples
     --------
-    >>> sloping(np.array([[0.0], [2.0], [0.0]]))
+    >>> sloping(np.array([[0.0], [2.0], [0.0], [0.0]]))
     array([1])
     >>> sloping(np.ones((3, 1)))
     slice(None, None, None)
