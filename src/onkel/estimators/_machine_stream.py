@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -42,16 +42,26 @@ QUICK, LEARNERS = 0.7, 2
 LONGEST_STEP = 8.0
 # Noise of the targets to begin with, and what must be new in a row that is kept.
 NOISE, THRESHOLD = 0.1, 1e-3
-# What is tried in place of gamma and noise while the stream is young, in units of what
-# is there, and how many rows may have come by then. Classes tell little of noise.
-# Few rows would often have something else, so that it must be clearly better.
-GAMMAS, NOISES, YOUNG, CLEAR = (1.0, 0.5, 2.0), (0.25, 4.0), 5000, 0.05
+# What is tried in place of gamma and noise, in units of what is there, and of what a
+# row leaves of those before it. Classes tell little of noise.
+GAMMAS, NOISES, FORGETTINGS = (1.0, 0.5, 2.0), (0.25, 4.0), (1.0, 0.998)
+# How many rows may have come by then, and have to before they say what to forget; few
+# would often have something else, so that it must be better by so much.
+YOUNG, TELLING, CLEAR = 5000, 1000, 0.05
 # Rate at which the weights of the mixture learn, and the largest margin they see.
 MIXING, LIMIT = 0.02, 3.0
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
 # To learn from.
 NOTHING = np.zeros(0)
+
+
+class Given(NamedTuple):
+    """What is chosen for the quick learners by trial."""
+
+    gamma: float
+    noise: float
+    forgetting: float
 
 
 @dataclass
@@ -187,6 +197,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         self._extent = Extent.empty(X)
         self._quick, self._quick_scaler = None, self.scaler_
         self._quick_gamma, self._quick_noise = self._start, NOISE
+        self._quick_forgetting = FORGETTINGS[0]
         self.mixture_ = weights
 
     def _fork(self) -> None:
@@ -211,18 +222,16 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         """Part of the budget that is the quick learner's."""
         return max(round(QUICK * self._in_a_stream()), 1)
 
-    def _quick_learner(
-        self, gamma: float, noise: float, X: Any, outputs: int
-    ) -> Learner:
+    def _quick_learner(self, given: Given, X: Any, outputs: int) -> Learner:
         """Make them, as one who has learnt nothing."""
         step = steps.passive_aggressive(LONGEST_STEP)
         plan = RecursivePlan(
-            kernels.make("rbf", gamma, 1, 0.0),
+            kernels.make("rbf", given.gamma, 1, 0.0),
             losses.make("squared_error"),
             rates.constant(),
             False,
-            noise,
-            1.0,
+            given.noise,
+            given.forgetting,
             THRESHOLD,
             labels=not self.is_regression,
             by_norm=True,
@@ -233,11 +242,12 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         return Learner(recipe, shape, np.random.default_rng(0))
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
-        """Make them for a model file to fill, with gamma and noise of what is there."""
+        """Make them for a model file to fill, with what is given to those there."""
         self._settle_gamma(like.plan.kernel)
         self._check_parameters()
-        X = np.zeros((1, features), dtype)
-        return self._quick_learner(self.gamma_, float(like.plan.noise), X, outputs)
+        X, plan = np.zeros((1, features), dtype), like.plan
+        given = Given(self.gamma_, float(plan.noise), float(plan.forgetting))
+        return self._quick_learner(given, X, outputs)
 
     def _settle_gamma(self, kernel: Kernel) -> None:
         self.gamma = self.gamma_ = float(kernel.gamma)
@@ -283,8 +293,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         outputs, rows = self._outputs, self._scaled(X)
         targets = self._targets(y, weight, outputs)
         if self._quick is None:
-            given = self._quick_gamma, self._quick_noise
-            self._quick = self._quick_learner(*given, X, outputs)
+            self._quick = self._quick_learner(self._given(), X, outputs)
         scores = np.zeros((len(y), 1 + LEARNERS, outputs))
         known = weighed(rows, self.relevance_)
         scores[:, 0] = self._fixed.score(known, self._n_jobs())
@@ -345,16 +354,16 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         and the noise that make the fewest mistakes; later they go on as they are.
         """
         X, y, weight = self._recent.rows()
-        outputs, has_all = self._outputs, self._tally.t <= self.memory_size
+        outputs = self._outputs
+        is_young = self._tally.t <= min(self.memory_size, YOUNG)
         if not self._is_enough(y, weight):
             return
         signed = y if self.is_regression or outputs > 1 else 2.0 * y - 1.0
         rng = np.random.default_rng(self._draws.integers(2**32))
-        before = self.scaler_
-        if before is not None:
-            self.scaler_ = self._extent.scaler(before, X)
+        if self.scaler_ is not None:
+            self.scaler_ = self._extent.scaler(self.scaler_, X)
         self._guess(X)
-        if has_all:
+        if is_young:
             self._scale_targets(y)
         fixed = self._in_a_stream() - self._quick_size()
         found = self._found(X, signed, weight, outputs, rng, max(fixed, 1))
@@ -362,7 +371,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             # Both predict the whole target, so that they must not be added up.
             self.mixture_ = self._first_weights()
         self._fixed = self._expansion(X, found.points, found.coef)
-        if has_all and self._tally.t <= YOUNG:
+        if is_young:
             self._replay(X, signed, weight)
 
     def _replay(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
@@ -370,27 +379,31 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         outputs = self._outputs
         targets, every = self._targets(y, weight, outputs), np.arange(len(y))
         tried = []
-        for scaler, gamma, noise in self._choices(X):
-            quick = self._quick_learner(gamma, noise, X, outputs)
+        for scaler, given in self._choices(X):
+            quick = self._quick_learner(given, X, outputs)
             rows = self._scaled_by(scaler, X)
             learning = self._learn_with(quick, rows, targets.y, weight)
             scores = self._apart(np.concatenate(list(learning)))
-            # Whichever of them is the better one has the weight.
-            error = min(targets.error(scores[:, i], every) for i in range(LEARNERS))
-            tried.append((error, (quick, scaler, gamma, noise)))
-        (error, now), *_ = tried
-        least, best = min(tried, key=lambda entry: entry[0])
-        self._quick, self._quick_scaler, self._quick_gamma, self._quick_noise = (
-            best if least < (1.0 - CLEAR) * error else now
+            errors = [targets.error(scores[:, i], every) for i in range(LEARNERS)]
+            error = float(np.mean(errors))
+            tried.append((error, quick, scaler, given))
+        now, best = tried[0], min(tried, key=lambda entry: entry[0])
+        _, self._quick, self._quick_scaler, given = (
+            best if best[0] < (1.0 - CLEAR) * now[0] else now
         )
+        self._quick_gamma, self._quick_noise, self._quick_forgetting = given
 
-    def _choices(self, X: Any) -> list[tuple[Any, float, float]]:
-        """Scales, gammas and noises that the quick learners might have.
+    def _given(self) -> Given:
+        """What was chosen for the quick learners."""
+        return Given(self._quick_gamma, self._quick_noise, self._quick_forgetting)
+
+    def _choices(self, X: Any) -> list[tuple[Any, Given]]:
+        """Scales, and the rest, that the quick learners might have; first as it is.
 
         A feature that is rarely anything but 0 is worth little in units of its range,
         and much in units of its spread; which is right only rows can say.
         """
-        gamma, noise = self._quick_gamma, self._quick_noise
+        now = self._given()
         if not isinstance(self.scaler_, SoftScaler):
             scales = [self.scaler_]
         else:
@@ -399,11 +412,15 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             scales = [self.scaler_, ranges]
             if isinstance(self._quick_scaler, MinMaxScaler):
                 scales.reverse()
-        found = [(scales[0], factor * gamma, noise) for factor in GAMMAS]
+        given = [now._replace(gamma=factor * now.gamma) for factor in GAMMAS]
         if self.is_regression:
-            found += [(scales[0], gamma, more * noise) for more in NOISES]
+            given += [now._replace(noise=factor * now.noise) for factor in NOISES]
+        if X.shape[0] >= TELLING:
+            others = [each for each in FORGETTINGS if each != now.forgetting]
+            given += [now._replace(forgetting=forgetting) for forgetting in others]
+        found = [(scales[0], each) for each in given]
         for other in scales[1:]:
-            wide, now = (self._median(X, scaler) for scaler in (other, scales[0]))
-            if wide > 0.0 and now > 0.0:
-                found.append((other, gamma * now / wide, noise))
+            wide, here = (self._median(X, scaler) for scaler in (other, scales[0]))
+            if wide > 0.0 and here > 0.0:
+                found.append((other, now._replace(gamma=now.gamma * here / wide)))
         return found

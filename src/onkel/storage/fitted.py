@@ -129,6 +129,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "_seed": _seed,
     "loss_": _loss,
     **dict.fromkeys(("_start", "_quick_gamma", "_quick_noise"), POSITIVE),
+    "_quick_forgetting": _number(5e-324, 1.0),
     "gamma_": POSITIVE,
     "C_": POSITIVE,
     "held_out_error_": _number(-math.inf),
@@ -142,8 +143,8 @@ OF_ALL = ("n_features_in_", "n_iter_", "_started_with")
 OF_CLASSIFIERS = ("classes_", "_classes_given")
 OF_MACHINES = (
     *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "mixture_"),
-    *("_recent", "_start", "_next_refit", "_extent", "_quick_gamma", "_quick_noise"),
-    *("_fixed", "_quick", "_quick_scaler", "_tally", "_draws"),
+    *("_recent", "_start", "_next_refit", "_extent", "_fixed", "_tally", "_draws"),
+    *("_quick", "_quick_scaler", "_quick_gamma", "_quick_noise", "_quick_forgetting"),
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from onkel.engine.learner import Shape
 from onkel.estimators._checks import largest_entry
-from onkel.estimators._machine_stream import LEARNERS, NOISE, Tally
+from onkel.estimators._machine_stream import FORGETTINGS, LEARNERS, NOISE, Tally
 from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
 from onkel.refit.extent import Extent
@@ -46,8 +46,13 @@ def with_two_learners(fitted: dict[str, Any]) -> dict[str, Any]:
     weights = fitted.get("mixture_")
     if isinstance(weights, np.ndarray) and weights.shape == (2,):
         fitted = {**fitted, "mixture_": weights[[0, 1, 1]]}
-    begun = {"_quick_gamma": fitted.get("_start"), "_quick_noise": NOISE}
-    return {**fitted, **begun, "_quick_scaler": fitted.get("scaler_")}
+    begun: dict[str, Any] = {
+        "_quick_noise": NOISE,
+        "_quick_forgetting": FORGETTINGS[0],
+    }
+    same = {"_quick_gamma": "_start", "_quick_scaler": "scaler_"}
+    begun |= {name: fitted.get(like) for name, like in same.items()}
+    return {**fitted, **begun}
 
 
 def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
