@@ -104,7 +104,7 @@ def assert_same(
     count = outputs(task)
     for half, of, (double, single) in (
         (slice(None, count), expected.krls, (2e-6, 1e-3)),
-        # Its steps are no solutions of ill-conditioned systems.
+        # Coefficients are kept, so Q magnifies no errors of values at centres.
         (slice(count, None), expected, (1e-9, 1e-3)),
     ):
         atol = double if learner.dtype == np.float64 else single
