@@ -36,8 +36,10 @@ from onkel.refit.values import weighed
 # Rows of a stream before the first re-fit, and the growth from one to the next, or
 # after a label that the fixed model does not know.
 FIRST_REFIT, GROWTH, SOON = 256, 1.6, 1.2
-# Share of the budget that is the quick learners'; and how many they are.
-QUICK, LEARNERS = 0.7, 2
+# Share of the budget that is the quick learners', unless the fixed one would have fewer
+# centres for each output; and how many they are. With fewer centres than these the norm
+# of the function says better who leaves, with more it is dearer.
+QUICK, FOR_EACH, LEARNERS, FEW_CENTRES = 0.8, 3, 2, 100
 # Their longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # Noise of the targets to begin with, and what must be new in a row that is kept.
@@ -218,13 +220,18 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         """Budget of a stream."""
         return AUTO_IN_A_STREAM if self.budget == "auto" else int(self.budget)
 
-    def _quick_size(self) -> int:
-        """Part of the budget that is the quick learner's."""
-        return max(round(QUICK * self._in_a_stream()), 1)
+    def _quick_size(self, outputs: int) -> int:
+        """Part of the budget that is the quick learners'."""
+        budget = self._in_a_stream()
+        fixed = max(budget - round(QUICK * budget), FOR_EACH * max(outputs, 2))
+        return max(budget - min(fixed, budget // 2), 1)
 
-    def _quick_learner(self, given: Given, X: Any, outputs: int) -> Learner:
-        """Make them, as one who has learnt nothing."""
+    def _quick_learner(
+        self, given: Given, X: Any, outputs: int, size: int | None = None
+    ) -> Learner:
+        """Make them, as one who has learnt nothing; of that size, if it is settled."""
         step = steps.passive_aggressive(LONGEST_STEP)
+        size = self._quick_size(outputs) if size is None else size
         plan = RecursivePlan(
             kernels.make("rbf", given.gamma, 1, 0.0),
             losses.make("squared_error"),
@@ -234,10 +241,10 @@ class StreamingMachine(KernelMachine, StreamEstimator):
             given.forgetting,
             THRESHOLD,
             labels=not self.is_regression,
-            by_norm=True,
+            by_norm=size < FEW_CENTRES,
             repair=Repair(self._online_loss(), step, True),
         )
-        recipe = Recipe(plan, posterior.make(self._quick_size()))
+        recipe = Recipe(plan, posterior.make(size))
         shape = Shape(LEARNERS * outputs, X.shape[1], X.dtype)
         return Learner(recipe, shape, np.random.default_rng(0))
 
@@ -247,7 +254,11 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         self._check_parameters()
         X, plan = np.zeros((1, features), dtype), like.plan
         given = Given(self.gamma_, float(plan.noise), float(plan.forgetting))
-        return self._quick_learner(given, X, outputs)
+        # It was settled by the labels that there were.
+        size = int(like.budget.limit)
+        if not 1 <= size <= self._in_a_stream():
+            raise ValueError(f"its quick learners have a budget of {size}")
+        return self._quick_learner(given, X, outputs, size)
 
     def _settle_gamma(self, kernel: Kernel) -> None:
         self.gamma = self.gamma_ = float(kernel.gamma)
@@ -365,7 +376,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         self._guess(X)
         if is_young:
             self._scale_targets(y)
-        fixed = self._in_a_stream() - self._quick_size()
+        fixed = self._in_a_stream() - self._quick_size(outputs)
         found = self._found(X, signed, weight, outputs, rng, max(fixed, 1))
         if self._fixed.size == 0 and self.is_regression:
             # Both predict the whole target, so that they must not be added up.
