@@ -250,6 +250,9 @@ class StreamingMachine(KernelMachine, StreamEstimator):
 
     def _blank(self, outputs: int, features: int, dtype: Any, like: Any) -> Learner:
         """Make them for a model file to fill, with what is given to those there."""
+        kinds = RecursivePlan, posterior.Posterior
+        if (type(like.plan), type(like.budget)) != kinds:
+            raise ValueError("its quick learners are none")
         self._settle_gamma(like.plan.kernel)
         self._check_parameters()
         X, plan = np.zeros((1, features), dtype), like.plan
