@@ -68,7 +68,7 @@ class Given(NamedTuple):
 
 @dataclass
 class Tally:
-    """What both models have seen and done, whichever of them is there."""
+    """What all models have seen and done, whichever of them are there."""
 
     t: int = 0
     updates: int = 0
@@ -214,7 +214,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
 
     @abstractmethod
     def _online_loss(self) -> Loss:
-        """Loss of the quick learner."""
+        """Loss of the quick learner that repairs."""
 
     def _in_a_stream(self) -> int:
         """Budget of a stream."""
@@ -345,7 +345,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
     def _mixed(
         self, scores: np.ndarray, weights: np.ndarray, y: np.ndarray = NOTHING
     ) -> np.ndarray:
-        """Mix the scores of both models; the weights change, if they learn from y."""
+        """Mix the scores of all models; the weights change, if they learn from y."""
         out = np.empty((len(scores), scores.shape[2]))
         limit = self._largest_score()
         mix(self._mixture_loss(), scores, y, weights, MIXING, limit, out)
@@ -365,7 +365,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         """Fit a machine to the recent rows.
 
         While the stream is young, the quick learners see all rows again, with the gamma
-        and the noise that make the fewest mistakes; later they go on as they are.
+        and so on that make the fewest mistakes; later they go on as they are.
         """
         X, y, weight = self._recent.rows()
         outputs = self._outputs
@@ -382,7 +382,7 @@ class StreamingMachine(KernelMachine, StreamEstimator):
         fixed = self._in_a_stream() - self._quick_size(outputs)
         found = self._found(X, signed, weight, outputs, rng, max(fixed, 1))
         if self._fixed.size == 0 and self.is_regression:
-            # Both predict the whole target, so that they must not be added up.
+            # All predict the whole target, so that they must not be added up.
             self.mixture_ = self._first_weights()
         self._fixed = self._expansion(X, found.points, found.coef)
         if is_young:
