@@ -11,9 +11,9 @@ for all weights u, whatever the rows,
 
     sum_t l_t(w_t) - sum_t l_t(u) <= |u - w_1|^2 / (2 rate) + rate/2 sum_t |g_t|^2
 
-with gradients g_t. Log losses have |g_t|^2 <= 2 E limit^2 for E models; and u may be
-any one of them alone. Weights that change on the way, by P in all, cost P / rate times
-the largest |w_t| more: this is why the rate does not fall.
+with gradients g_t. Log losses have |g_t|^2 <= 4 E limit^2 for E models, a quarter of it
+with two classes; and u may be any one of them alone. Weights that change on the way, by
+P in all, cost P / rate times the largest |w_t| more, so that the rate does not fall.
 """
 
 import math

@@ -35,8 +35,7 @@ MOST_COORDINATES, LARGEST = 2**20, 1e15
 PLENTY, PLENTY_OF_VALUES, MOST_FOLLOWED = 30, 200, 2**23
 # Rows for each centre, and in all, with which such a descent begins. Visits: the most
 # for a centre, and for a row so many where centres are `USUAL`, more by a power of
-# their number where they are more; the fewest kernel values in all. Share of the
-# time.
+# their number where they are more; the fewest kernel values in all. Share of the time.
 BEGINNING, BEGINNING_IN_ALL = 8, 10_000
 VISITS, EPOCHS, USUAL, POWER, FEWEST_VALUES = 3600, 5, 500, 0.7, 2**25
 FOLLOWED = 0.6
