@@ -206,7 +206,7 @@ def test_the_spread_stays_a_covariance(forgetting: float, gamma: float) -> None:
         some = slice(first, first + 250_000)
         model.partial_fit(X[some], y[some])
         size, belief = model.model_size_, model._learner.budget
-        eigenvalues = np.linalg.eigvalsh(belief.spread.matrix(size))
+        eigenvalues = np.linalg.eigvalsh(spread.one_of(belief.spread, 0).matrix(size))
         assert eigenvalues.min() > 0.0
         assert eigenvalues.max() <= 1.0 + 1e-3
         deviations = model.predict(X[:1000], return_std=True)[1]

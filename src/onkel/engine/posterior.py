@@ -2,10 +2,12 @@
 
 A mean for each output, and a covariance that all share, in the coordinates of the root
 of the inverse Gram matrix (`onkel.model.inverse`), in which the prior is the standard
-normal distribution. `onkel.engine.recursive` says how a row changes it. Here is what it
-consists of, what it says of other rows, and what it remembers of its errors: how wide
-they were for their variance (`misfit`), and how steep log-odds are over scores
-(`slope`). Both are from before each row was learnt.
+normal distribution. It may be known twice, by a memory that forgets slowly and one that
+forgets faster, each with means and a covariance of its own. `onkel.engine.recursive`
+says how a row changes it. Here is what it consists of, what it says of other rows, and
+what it remembers of its errors: how wide they were for their variance (`misfit`), and
+how steep log-odds are over scores (`slope`). Both are from before each row was learnt,
+and of the slow memory.
 """
 
 import math
@@ -22,7 +24,7 @@ from onkel.model.growing import enlarged
 from onkel.model.inverse import Inverse, inverse_diagonal
 from onkel.model.ranges import WORK, finite, not_negative, positive
 from onkel.model.rows import beside, order_for, rows_of
-from onkel.model.spread import TOGETHER, Spread
+from onkel.model.spread import TOGETHER, Spread, one_of, piled
 from onkel.model.state import Model
 from onkel.problem.kernels import Kernel, diagonal
 
@@ -64,6 +66,7 @@ BUNCH = np.dtype(
         "shares": WORK,
         "gains": WORK,
         "errors": WORK,
+        "shrink": WORK,
         "bunch.first": WORK,
         "bunch.rows": WORK,
         "bunch.shared": WORK,
@@ -79,21 +82,22 @@ class Posterior(NamedTuple):
     """What is known of the function, on a hard budget; `make` constructs it."""
 
     limit: int
-    mean: Any  # m, shape (outputs, capacity), float64
-    spread: Spread  # V
+    mean: Any  # m, shape (outputs, capacity), float64: those of each memory in turn
+    spread: Spread  # V of each memory, piled
     coef: Any  # R m, shape (outputs, capacity), float64
     diagonal: Any  # of K^-1, shape (capacity,), float64
     cost: Any  # of doing without a centre, likewise
-    answers: Any  # V z of the bunch, shape (TOGETHER, capacity), float64
-    shares: Any  # R z, likewise
-    gains: Any  # R V z, likewise
+    answers: Any  # V z of the bunch, shape (memories, TOGETHER, capacity), float64
+    shares: Any  # R z, shape (TOGETHER, capacity), float64
+    gains: Any  # R V z, as answers
     errors: Any  # e / var_y, shape (outputs,), float64
+    shrink: Any  # 1 / var_y, shape (memories,), float64
     bunch: Any  # shape (1,), of BUNCH
     tally: Any  # shape (1,), of TALLY
 
 
-def make(limit: int) -> Posterior:
-    """Make the posterior of no rows.
+def make(limit: int, memories: int = 1) -> Posterior:
+    """Make the posterior of no rows, known so many times.
 
     Examples
     --------
@@ -103,9 +107,10 @@ def make(limit: int) -> Posterior:
     tally = np.zeros(1, TALLY).view(np.recarray)
     tally.slope, tally.curvature = FIRST_SLOPE, 1.0
     square, line = np.zeros((0, 0)), np.zeros(0)
+    cube, spread = np.zeros((memories, 0, 0)), piled([Spread.empty(0)] * memories)
     return Posterior(
-        *(limit, square, Spread.empty(0), square),
-        *(line, line, square, square, square, line),
+        *(limit, square, spread, square, line, line),
+        *(cube, square, cube, line, np.zeros(memories)),
         np.zeros(1, BUNCH).view(np.recarray),
         tally,
     )
@@ -114,15 +119,18 @@ def make(limit: int) -> Posterior:
 @resized.register
 def _resized(belief: Posterior, model: Model) -> Posterior:
     (outputs, capacity), size = model.coef.shape, int(model.counters[0].count)
+    memories = len(belief.answers)
+    cube = memories, TOGETHER, capacity
+    spreads = [one_of(belief.spread, m) for m in range(memories)]
     return belief._replace(
         mean=enlarged(belief.mean[:, :size], outputs, capacity),
-        spread=belief.spread.resized(size, capacity),
+        spread=piled([spread.resized(size, capacity) for spread in spreads]),
         coef=np.zeros((outputs, capacity)),
         diagonal=np.zeros(capacity),
         cost=np.zeros(capacity),
-        answers=np.zeros((TOGETHER, capacity)),
-        shares=np.zeros((TOGETHER, capacity)),
-        gains=np.zeros((TOGETHER, capacity)),
+        answers=np.zeros(cube),
+        shares=np.zeros(cube[1:]),
+        gains=np.zeros(cube),
         errors=np.zeros(outputs),
     )
 
@@ -139,7 +147,8 @@ def _relabelled(belief: Posterior, matrix: np.ndarray) -> Posterior:
 
 @refuse_nonsense.register
 def _refuse_nonsense(belief: Posterior, model: Model) -> None:
-    belief.spread.refuse_nonsense(int(model.counters[0].count))
+    for m in range(len(belief.answers)):
+        one_of(belief.spread, m).refuse_nonsense(int(model.counters[0].count))
 
 
 # Compiled on its own, because within a walk loops over a matrix come out slower.
@@ -184,7 +193,7 @@ def note(
     forgetting: float,
     labels: bool,
 ) -> None:
-    """Compare the scores of a row with what it is, before it is learnt.
+    """Compare the slow memory's scores of a row with what it is, before it learns.
 
     The slope is that of logistic regression on one feature, by Newton's steps: a row's
     part in gradient and curvature, over the sum of curvatures.
@@ -228,7 +237,7 @@ def variances(kernel: Kernel, belief: Posterior, model: Model, X: Any) -> np.nda
     """Find the variances of the function at some rows: r2 + z'V z of each."""
     size = int(model.counters[0].count)
     root = np.ascontiguousarray(model.cache.root[:size, :size])
-    spread = belief.spread.matrix(size)
+    spread = one_of(belief.spread, 0).matrix(size)
     points = np.asarray(model.points[:size], np.float64, order=order_for(X))
     norms = evaluation.norms_of(kernel, np.ascontiguousarray(points))
     out = np.empty(X.shape[0])

@@ -28,10 +28,14 @@ centre; once a centre comes or leaves the next row begins a bunch of its own. Th
 coefficients follow the mean only where somebody asks for them: who is to leave, or at
 the end of a block.
 
-A second learner may live on the same centres, which costs an operation a centre: in the
-outputs after those above, one for each, rows make passive-aggressive steps with
-projection, as those of `onkel.estimators.bpa`. Where the world leaps they repair at
-once what the mean forgets slowly.
+The same may be learnt twice on the same centres, by a second memory that forgets
+faster. It has a mean in outputs of its own and a V of its own; kernel values, root and
+z serve both, and a centre is worth what it is to both.
+
+Another learner may live on these centres, which costs an operation a centre: in the
+outputs after all those, rows make passive-aggressive steps with projection, as those of
+`onkel.estimators.bpa`. Where the world leaps they repair at once what means forget
+slowly.
 """
 
 import math
@@ -57,7 +61,7 @@ from onkel.model.rows_ahead import (
     place_of,
     project_ahead,
 )
-from onkel.model.spread import TOGETHER, answer, follow, hold, reflect, widen
+from onkel.model.spread import TOGETHER, answer, follow, hold, one_of, reflect, widen
 from onkel.model.state import Block, Model, Update
 from onkel.problem import losses, steps
 from onkel.problem.kernels import Kernel
@@ -68,7 +72,7 @@ from onkel.problem.tasks import judge
 
 
 class Repair(NamedTuple):
-    """A second learner on the centres of the first, whose steps just repair a loss."""
+    """Another learner on the same centres, whose steps just repair a loss."""
 
     loss: Loss
     step: Step  # passive-aggressive
@@ -91,6 +95,7 @@ class RecursivePlan(NamedTuple):
     labels: bool  # whether targets are classes
     by_norm: bool  # whether the norm of the function says who leaves
     repair: Repair = ALONE
+    faster: float = 1.0  # the forgetting of the second memory, where there is one
 
 
 # Compiled on their own, because within a walk loops over a matrix come out slower. Four
@@ -99,28 +104,41 @@ class RecursivePlan(NamedTuple):
 def _represent(
     turned: Any, size: int, rows: Any, answers: Any, shares: Any, gains: Any
 ) -> None:
-    """Compute root z and root V z of a bunch; all have the shape (rows, capacity)."""
+    """Compute root z and root V z of a bunch.
+
+    `rows` and `shares` have the shape (rows, capacity), the others one of those for
+    each memory.
+    """
     full = size - size % 4
     shares[:, :size] = 0.0
-    gains[:, :size] = 0.0
+    gains[:, :, :size] = 0.0
     for k in range(0, full, 4):
         first, second = turned[k, :size], turned[k + 1, :size]
         third, fourth = turned[k + 2, :size], turned[k + 3, :size]
         for j in range(len(rows)):
-            z, h, share, gain = rows[j], answers[j], shares[j], gains[j]
+            z, h, share, gain = rows[j], answers[0, j], shares[j], gains[0, j]
             a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
             p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
             for i in range(size):
                 u, v, w, x = first[i], second[i], third[i], fourth[i]
                 share[i] += a * u + b * v + (c * w + d * x)
                 gain[i] += p * u + q * v + (r * w + s * x)
+            for m in range(1, len(gains)):
+                h, gain = answers[m, j], gains[m, j]
+                p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
+                for i in range(size):
+                    u, v, w, x = first[i], second[i], third[i], fourth[i]
+                    gain[i] += p * u + q * v + (r * w + s * x)
     for k in range(full, size):
         own = turned[k, :size]
         for j in range(len(rows)):
-            a, p, share, gain = rows[j, k], answers[j, k], shares[j], gains[j]
+            a, share = rows[j, k], shares[j]
             for i in range(size):
                 share[i] += a * own[i]
-                gain[i] += p * own[i]
+            for m in range(len(gains)):
+                p, gain = answers[m, j, k], gains[m, j]
+                for i in range(size):
+                    gain[i] += p * own[i]
 
 
 @shared
@@ -156,7 +174,8 @@ def _begin_bunch(
         if size < belief.limit and _is_new(plan, kxx, kxx - dot(z, z, size)):
             break
     some = ahead.projected[place : place + rows]
-    answer(belief.spread, size, some, belief.answers[:rows])
+    for m in range(len(belief.answers)):
+        answer(one_of(belief.spread, m), size, some, belief.answers[m, :rows])
     bunch.first, bunch.rows, bunch.shared = t, rows, 0
 
 
@@ -168,16 +187,27 @@ def _share_bunch(
     bunch, turned = belief.bunch[0], model.cache.root.T
     first, last, place = t - bunch.first, bunch.rows, place_of(block.ahead, t)
     rows = block.ahead.projected[place : place + last - first]
-    answers, shares = belief.answers[first:last], belief.shares[first:last]
-    _represent(turned, size, rows, answers, shares, belief.gains[first:last])
+    answers, shares = belief.answers[:, first:last], belief.shares[first:last]
+    _represent(turned, size, rows, answers, shares, belief.gains[:, first:last])
     bunch.shared = 1
 
 
 @inlined
+def _single(plan: RecursivePlan, belief: Posterior) -> int:
+    """How many outputs a learner has."""
+    others = 1 if plan.repair.there else 0
+    return len(belief.mean) // (len(belief.answers) + others)
+
+
+@inlined
 def _regressed(plan: RecursivePlan, belief: Posterior) -> int:
-    """How many outputs are not those of the second learner."""
-    outputs = len(belief.mean)
-    return outputs // 2 if plan.repair.there else outputs
+    """How many outputs are not those of the learner that repairs."""
+    return _single(plan, belief) * len(belief.answers)
+
+
+@inlined
+def _forgetting(plan: RecursivePlan, m: int) -> float:
+    return plan.forgetting if m == 0 else plan.faster
 
 
 @inner
@@ -216,40 +246,51 @@ def _forget_some(lam: float, size: int, vector: Any, prior: Any) -> None:
 
 @inner
 def _learn_row(
-    plan: RecursivePlan,
-    belief: Posterior,
-    block: Block,
-    j: int,
-    size: int,
-    var_y: float,
+    plan: RecursivePlan, belief: Posterior, block: Block, j: int, size: int
 ) -> None:
-    """Let mean, spread and the rows to come of the bunch follow its row j.
+    """Let means, spreads and the rows to come of the bunch follow its row j.
 
     Coefficients follow, too, where it is known how.
     """
-    ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[j]
-    lam, shrink = plan.forgetting, 1.0 / var_y
+    ahead, bunch, single = block.ahead, belief.bunch[0], _single(plan, belief)
     place, regressed = place_of(ahead, bunch.first), _regressed(plan, belief)
     bunch.known &= bunch.shared
     for o in range(len(belief.mean)):
-        mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
-        way = h if o < regressed else ahead.projected[place + j]
+        mean, coef, error, m = belief.mean[o], belief.coef[o], belief.errors[o], 0
+        way, known = ahead.projected[place + j], belief.shares[j]
+        if o < regressed:
+            m = o // single
+            way, known = belief.answers[m, j], belief.gains[m, j]
         for i in range(size):
             mean[i] += way[i] * error
         if bunch.known:
-            way = belief.gains[j] if o < regressed else belief.shares[j]
             for i in range(size):
-                coef[i] += way[i] * error
-    hold(belief.spread, size, lam, shrink, h)
+                coef[i] += known[i] * error
+    for m in range(len(belief.answers)):
+        _follow_row(plan, belief, block, j, size, m)
+
+
+@inner
+def _follow_row(
+    plan: RecursivePlan, belief: Posterior, block: Block, j: int, size: int, m: int
+) -> None:
+    """Let the spread of a memory, and what it says of rows to come, follow row j."""
+    ahead, bunch, h = block.ahead, belief.bunch[0], belief.answers[m, j]
+    lam, shrink, place = (
+        _forgetting(plan, m),
+        belief.shrink[m],
+        place_of(ahead, bunch.first),
+    )
+    hold(one_of(belief.spread, m), size, lam, shrink, h)
     for r in range(j + 1, bunch.rows):
-        z, answered = ahead.projected[place + r], belief.answers[r]
+        z, answered = ahead.projected[place + r], belief.answers[m, r]
         part = shrink * dot(h, z, size)
         if lam < 1.0:
             _forget_some(lam, size, answered, z)
         for i in range(size):
             answered[i] -= part * h[i]
         if bunch.shared:
-            gain, known = belief.gains[r], belief.gains[j]
+            gain, known = belief.gains[m, r], belief.gains[m, j]
             if lam < 1.0:
                 _forget_some(lam, size, gain, belief.shares[r])
             for i in range(size):
@@ -263,13 +304,17 @@ def _find_costs(
     """Find what it costs to do without each centre; return it for the newcomer.
 
     Row j of the bunch is the newcomer, 1/`left` its own entry on the diagonal of K^-1;
-    coefficients are as if it had come. The second learner is not asked.
+    coefficients are as if it had come. The learner that repairs is not asked.
     """
-    cost, shares, gain = belief.cost, belief.shares[j], belief.gains[j]
+    cost, shares, single = belief.cost, belief.shares[j], _single(plan, belief)
     newest = 0.0
     cost[:size] = 0.0
     for o in range(_regressed(plan, belief)):
-        coef, error = belief.coef[o], belief.errors[o]
+        coef, error, gain = (
+            belief.coef[o],
+            belief.errors[o],
+            belief.gains[o // single, j],
+        )
         newest += error * error
         for i in range(size):
             value = coef[i] + (gain[i] - shares[i]) * error
@@ -282,34 +327,38 @@ def _find_costs(
 
 @inner
 def _enter(
+    plan: RecursivePlan,
     belief: Posterior,
     model: Model,
     block: Block,
     t: int,
     up: int,
     left: float,
-    step: Any,
 ) -> None:
     """Row t becomes a centre, and is learnt; the bunch ends with it."""
     size, cache, ahead = model.counters[0].count, model.cache, block.ahead
-    tip, j = math.sqrt(left), t - belief.bunch[0].first
-    (lam, shrink, regressed), z = step, ahead.projected[place_of(ahead, t)]
-    shares, gain, h = belief.shares[j], belief.gains[j], belief.answers[j]
+    tip, j, memories = math.sqrt(left), t - belief.bunch[0].first, len(belief.answers)
+    single, z = _single(plan, belief), ahead.projected[place_of(ahead, t)]
+    shares, regressed = belief.shares[j], _regressed(plan, belief)
     copy(ahead.columns[place_of(ahead, t), :size], cache.column)
     copy(shares[:size], cache.shares)
     note_entry(ahead, block.similarity, t, size, tip)
-    widen(belief.spread, size)
-    h[size] = tip
-    hold(belief.spread, size + 1, lam, shrink, h)
+    for m in range(memories):
+        spread, h = one_of(belief.spread, m), belief.answers[m, j]
+        widen(spread, size)
+        h[size] = tip
+        hold(spread, size + 1, _forgetting(plan, m), belief.shrink[m], h)
     belief.bunch[0].rows = 0
     for o in range(len(belief.mean)):
         mean, coef, error = belief.mean[o], belief.coef[o], belief.errors[o]
-        way = h if o < regressed else z
-        for i in range(size):
-            mean[i] += way[i] * error
         if o < regressed:
+            way, gain = belief.answers[o // single, j], belief.gains[o // single, j]
             for i in range(size):
+                mean[i] += way[i] * error
                 coef[i] += (gain[i] - shares[i]) * error
+        else:
+            for i in range(size):
+                mean[i] += z[i] * error
         mean[size], coef[size] = tip * error, error
     for i in range(size):
         belief.diagonal[i] += shares[i] * shares[i] / left
@@ -326,14 +375,22 @@ def _enter(
     if status.repairs > repairs:
         forget(ahead)
         turn = turn_between(cache, before)
-        answer(belief.spread, size + 1, belief.answers[:0], belief.answers[:0])
-        follow(belief.spread, turn)
+        for m in range(memories):
+            _let_go(belief, m, size + 1)
+            follow(one_of(belief.spread, m), turn)
         for o in range(len(belief.mean)):
             mean = belief.mean[o, : size + 1]
             mean[:] = np.dot(turn, mean)
         belief.bunch[0].known = belief.bunch[0].measured = 0
         know(belief, model)
         measure(belief, model)
+
+
+@inlined
+def _let_go(belief: Posterior, m: int, size: int) -> None:
+    """Let nothing of a spread be held back."""
+    none = belief.answers[m, :0]
+    answer(one_of(belief.spread, m), size, none, none)
 
 
 @inner
@@ -356,7 +413,8 @@ def _leave(belief: Posterior, model: Model, block: Block, t: int, p: int) -> Non
     mirror = cache.work
     scale = 2.0 / dot(mirror, mirror, size)
     note_exit(block.ahead, t, p, size, mirror, scale)
-    reflect(belief.spread, size, mirror, scale)
+    for m in range(len(belief.answers)):
+        reflect(one_of(belief.spread, m), size, mirror, scale)
     for o in range(len(belief.mean)):
         mean = belief.mean[o]
         part = scale * dot(mirror, mean, size)
@@ -376,22 +434,72 @@ def _absorb(
 ) -> bool:
     """Learn row t, which has been projected; False if a number is close to infinite."""
     counters, status, bunch = model.counters[0], model.cache.status[0], belief.bunch[0]
-    size, outputs, f = counters.count, _regressed(plan, belief), block.f
+    size, f = counters.count, block.f
     if not 0 <= t - bunch.first < bunch.rows:
         _begin_bunch(plan, belief, model, block, t)
     is_new = _is_new(plan, status.kxx, status.residual)
     if is_new and not bunch.shared:
         _share_bunch(belief, model, block, t, size)
-    j, lam = t - bunch.first, plan.forgetting
-    z, h = block.ahead.projected[place_of(block.ahead, t)], belief.answers[j]
+    for m in range(len(belief.answers)):
+        if not _compare(plan, belief, model, block, t, y, weight, m):
+            return False
+    z = block.ahead.projected[place_of(block.ahead, t)]
+    inside = dot(z, z, size)
+    if not is_new:
+        _repair(plan, belief, f, y, weight, inside)
+        _learn_row(plan, belief, block, t - bunch.first, size)
+        return True
+    left = status.residual + JITTER * status.kxx
+    up = 0 if _single(plan, belief) == 1 else int(y)
+    if size < belief.limit:
+        _repair(plan, belief, f, y, weight, status.kxx)
+        _enter(plan, belief, model, block, t, up, left)
+        return True
+    know(belief, model)
+    measure(belief, model)
+    counters.maintenance += 1
+    newest = _find_costs(plan, belief, t - bunch.first, size, left)
+    p = first_smallest(belief.cost[:size], model.birth[:size])
+    if newest < belief.cost[p]:
+        _repair(plan, belief, f, y, weight, inside)
+        _learn_row(plan, belief, block, t - bunch.first, size)
+        return True
+    _repair(plan, belief, f, y, weight, status.kxx)
+    _enter(plan, belief, model, block, t, up, left)
+    _leave(belief, model, block, t, p)
+    return True
+
+
+@inner
+def _compare(
+    plan: RecursivePlan,
+    belief: Posterior,
+    model: Model,
+    block: Block,
+    t: int,
+    y: float,
+    weight: float,
+    m: int,
+) -> bool:
+    """Let a memory forget some, and compare what it says of row t with what it is.
+
+    False if it has nothing to say.
+    """
+    size, status, lam = (
+        model.counters[0].count,
+        model.cache.status[0],
+        _forgetting(plan, m),
+    )
+    single, j, f = _single(plan, belief), t - belief.bunch[0].first, block.f
+    z, h = block.ahead.projected[place_of(block.ahead, t)], belief.answers[m, j]
     if lam < 1.0:
         root = math.sqrt(lam)
         _forget_some(lam, size, h, z)
-        if bunch.shared:
-            _forget_some(lam, size, belief.gains[j], belief.shares[j])
-        for o in range(outputs):
-            f[o] *= root
-            mean, coef = belief.mean[o], belief.coef[o]
+        if belief.bunch[0].shared:
+            _forget_some(lam, size, belief.gains[m, j], belief.shares[j])
+        for o in range(single):
+            f[m * single + o] *= root
+            mean, coef = belief.mean[m * single + o], belief.coef[m * single + o]
             for i in range(size):
                 mean[i] *= root
                 coef[i] *= root
@@ -400,32 +508,12 @@ def _absorb(
     var_y = max(plan.noise / weight, 2.0 * JITTER * status.kxx) + var_f
     if not var_y > 0.0:
         return False
-    for o in range(outputs):
-        belief.errors[o] = (target(y, o, outputs) - f[o]) / var_y
-    note(belief, y, f[:outputs], var_y, weight, lam, plan.labels)
-    inside = dot(z, z, size)
-    if not is_new:
-        _repair(plan, belief, f, y, weight, inside)
-        _learn_row(plan, belief, block, j, size, var_y)
-        return True
-    left, step = status.residual + JITTER * status.kxx, (lam, 1.0 / var_y, outputs)
-    up = 0 if outputs == 1 else int(y)
-    if size < belief.limit:
-        _repair(plan, belief, f, y, weight, status.kxx)
-        _enter(belief, model, block, t, up, left, step)
-        return True
-    know(belief, model)
-    measure(belief, model)
-    counters.maintenance += 1
-    newest = _find_costs(plan, belief, j, size, left)
-    p = first_smallest(belief.cost[:size], model.birth[:size])
-    if newest < belief.cost[p]:
-        _repair(plan, belief, f, y, weight, inside)
-        _learn_row(plan, belief, block, j, size, var_y)
-        return True
-    _repair(plan, belief, f, y, weight, status.kxx)
-    _enter(belief, model, block, t, up, left, step)
-    _leave(belief, model, block, t, p)
+    belief.shrink[m] = 1.0 / var_y
+    for o in range(single):
+        missing = target(y, o, single) - f[m * single + o]
+        belief.errors[m * single + o] = missing / var_y
+    if m == 0:
+        note(belief, y, f[:single], var_y, weight, lam, plan.labels)
     return True
 
 
@@ -456,7 +544,7 @@ def walk(
     counters, ahead, f = model.counters[0], block.ahead, block.f
     limit, status, done = largest_score(model.coef), model.cache.status[0], len(y)
     belief.bunch[0].known = belief.bunch[0].measured = belief.bunch[0].rows = 0
-    regressed = _regressed(plan, belief)
+    single = _single(plan, belief)
     for t in range(len(y)):
         size = counters.count
         if place_of(ahead, t) < 0:
@@ -473,7 +561,7 @@ def walk(
             done = t
             break
         counters.t += 1
-        counters.mistakes += judge(plan.loss, f[:regressed], y[t]).mistake
+        counters.mistakes += judge(plan.loss, f[:single], y[t]).mistake
         counters.largest = max(counters.largest, abs(y[t]))
         if sample_weight[t] == 0.0:
             continue
@@ -483,7 +571,8 @@ def walk(
             break
         block.pending[0] = -1
     size = counters.count
-    answer(belief.spread, size, belief.answers[:0], belief.answers[:0])
+    for m in range(len(belief.answers)):
+        _let_go(belief, m, size)
     know(belief, model)
     for o in range(len(f)):
         copy(belief.coef[o, :size], model.coef[o])

@@ -15,6 +15,7 @@ time: `answer` reads and writes it once for all of that. Whoever learns a row me
 corrects the products of those to come, which is an operation a centre for each.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,11 @@ HELD = np.dtype(
 
 
 class Spread(NamedTuple):
-    """The covariance, and what is held back of it."""
+    """The covariance, and what is held back of it.
+
+    Several are kept in a pile, whose arrays have one dimension more: `piled` makes it,
+    `one_of` is one of them.
+    """
 
     values: Any  # shape (capacity, capacity), float64: V; of all that is above the
     # diagonal only what is in the squares of four on it
@@ -78,6 +83,31 @@ class Spread(NamedTuple):
         variances = np.diagonal(self.values)[:size]
         if not ((variances > 0.0) & (variances <= WIDEST)).all():
             raise ValueError("Spread.values has a variance that rows cannot have left")
+
+
+def piled(spreads: Sequence[Spread]) -> Spread:
+    """Return some, of the same capacity, one upon the other.
+
+    Examples
+    --------
+    >>> piled([Spread.empty(8), Spread.empty(8)]).values.shape
+    (2, 8, 8)
+    """
+    *arrays, held = (np.stack(parts) for parts in zip(*spreads, strict=True))
+    return Spread(*arrays, held.ravel().view(np.recarray))
+
+
+@inlined
+def one_of(pile: Spread, m: int) -> Spread:
+    """Return number m of a pile."""
+    return Spread(
+        pile.values[m],
+        pile.waiting[m],
+        pile.shrink[m],
+        pile.mirror[m],
+        pile.image[m],
+        pile.held[m : m + 1],
+    )
 
 
 # Four rows of the triangle at a time, which share what is read besides. On the diagonal
