@@ -102,37 +102,42 @@ class RecursivePlan(NamedTuple):
 # directions at a time, for all rows of a bunch while they are in the first cache.
 @shared
 def _represent(
-    turned: Any, size: int, rows: Any, answers: Any, shares: Any, gains: Any
+    turned: Any, size: int, rows: Any, first: int, answers: Any, shares: Any, gains: Any
 ) -> None:
-    """Compute root z and root V z of a bunch.
+    """Compute root z and root V z of a bunch, from its row `first` on.
 
-    `rows` and `shares` have the shape (rows, capacity), the others one of those for
-    each memory.
+    `rows` has the shape (rows, capacity); shares one more dimension than a vector, the
+    others one more than that, for memories. All are contiguous, or loops over them
+    would be scalar.
     """
     full = size - size % 4
-    shares[:, :size] = 0.0
-    gains[:, :, :size] = 0.0
+    for j in range(first, first + len(rows)):
+        shares[j, :size] = 0.0
+        for m in range(len(gains)):
+            gains[m, j, :size] = 0.0
     for k in range(0, full, 4):
-        first, second = turned[k, :size], turned[k + 1, :size]
-        third, fourth = turned[k + 2, :size], turned[k + 3, :size]
-        for j in range(len(rows)):
-            z, h, share, gain = rows[j], answers[0, j], shares[j], gains[0, j]
+        one, two = turned[k, :size], turned[k + 1, :size]
+        three, four = turned[k + 2, :size], turned[k + 3, :size]
+        for n in range(len(rows)):
+            j = first + n
+            z, h, share, gain = rows[n], answers[0, j], shares[j], gains[0, j]
             a, b, c, d = z[k], z[k + 1], z[k + 2], z[k + 3]
             p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
             for i in range(size):
-                u, v, w, x = first[i], second[i], third[i], fourth[i]
+                u, v, w, x = one[i], two[i], three[i], four[i]
                 share[i] += a * u + b * v + (c * w + d * x)
                 gain[i] += p * u + q * v + (r * w + s * x)
             for m in range(1, len(gains)):
                 h, gain = answers[m, j], gains[m, j]
                 p, q, r, s = h[k], h[k + 1], h[k + 2], h[k + 3]
                 for i in range(size):
-                    u, v, w, x = first[i], second[i], third[i], fourth[i]
+                    u, v, w, x = one[i], two[i], three[i], four[i]
                     gain[i] += p * u + q * v + (r * w + s * x)
     for k in range(full, size):
         own = turned[k, :size]
-        for j in range(len(rows)):
-            a, share = rows[j, k], shares[j]
+        for n in range(len(rows)):
+            j = first + n
+            a, share = rows[n, k], shares[j]
             for i in range(size):
                 share[i] += a * own[i]
             for m in range(len(gains)):
@@ -185,10 +190,10 @@ def _share_bunch(
 ) -> None:
     """Find shares and gains of row t, and of those after it in the bunch."""
     bunch, turned = belief.bunch[0], model.cache.root.T
-    first, last, place = t - bunch.first, bunch.rows, place_of(block.ahead, t)
-    rows = block.ahead.projected[place : place + last - first]
-    answers, shares = belief.answers[:, first:last], belief.shares[first:last]
-    _represent(turned, size, rows, answers, shares, belief.gains[:, first:last])
+    first, place = t - bunch.first, place_of(block.ahead, t)
+    rows = block.ahead.projected[place : place + bunch.rows - first]
+    answers, shares, gains = belief.answers, belief.shares, belief.gains
+    _represent(turned, size, rows, first, answers, shares, gains)
     bunch.shared = 1
 
 

@@ -43,9 +43,9 @@ from onkel.estimators._checks import levels_to_the_caller
 from onkel.estimators._class_weights import weights_of_rows
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import Tube
+from onkel.estimators._machine_quick import LEARNERS
 from onkel.estimators._machine_stream import (
-    FIRST_REFIT,
-    LEARNERS,
+    FIRST_ORDER,
     SOON,
     StreamingMachine,
 )
@@ -204,6 +204,9 @@ class KernelClassifier(StreamingMachine, LossClassifier):
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy() if len(self.classes_) > 2 else (y > 0.0).astype(np.float64)
 
+    def _signed(self, index: np.ndarray) -> np.ndarray:
+        return index if self._outputs > 1 else 2.0 * index - 1.0
+
     def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
         # Of two classes at least.
         counts = np.bincount(y[weight > 0.0].astype(int))
@@ -232,8 +235,10 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         scores = super()._add_class(label, scores)
         self._recent = self._recent.copy()
         self._recent.relabel(np.searchsorted(self.classes_, old))
-        soon = max(math.ceil(SOON * self._tally.t), FIRST_REFIT)
-        self._next_refit = min(self._next_refit, soon)
+        # What is under way does not know the label.
+        self._order = self._background = self._successor = None
+        soon = max(math.ceil(SOON * self._tally.t), FIRST_ORDER)
+        self._next_order = self._next_trial = min(self._next_order, soon)
         return scores
 
 
@@ -295,6 +300,9 @@ class KernelRegressor(StreamingMachine, Tube, WeightedRegressor):
 
     def _index(self, y: np.ndarray) -> np.ndarray:
         return y.copy()
+
+    def _signed(self, index: np.ndarray) -> np.ndarray:
+        return index
 
     def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
         return int((weight > 0.0).sum()) >= ENOUGH

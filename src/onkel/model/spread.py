@@ -93,8 +93,8 @@ def piled(spreads: Sequence[Spread]) -> Spread:
     >>> piled([Spread.empty(8), Spread.empty(8)]).values.shape
     (2, 8, 8)
     """
-    *arrays, held = (np.stack(parts) for parts in zip(*spreads, strict=True))
-    return Spread(*arrays, held.ravel().view(np.recarray))
+    pile = Spread(*map(np.stack, zip(*spreads, strict=True)))
+    return pile._replace(held=pile.held.ravel().view(np.recarray))
 
 
 @inlined

@@ -51,6 +51,25 @@ class Reservoir:
         weight = np.concatenate([weight for _, _, weight in self.kept])
         return X[-self.size :], y[-self.size :], weight[-self.size :]
 
+    def part(self, first: int, stop: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Some rows, counted from the end: the last is from -1 to 0.
+
+        Examples
+        --------
+        >>> recent = Reservoir(9)
+        >>> recent.add(np.zeros((5, 1)), np.arange(5), np.ones(5))
+        >>> recent.part(-3, -1)[1].tolist()
+        [2, 3]
+        """
+        some, end = Reservoir(stop - first), 0
+        for X, y, weight in reversed(self.kept):
+            begin, count = end - len(y), len(y)
+            if begin < stop and end > first:
+                own = slice(max(first - begin, 0), min(stop - begin, count))
+                some.kept.insert(0, (_some(X, own), y[own], weight[own]))
+            end = begin
+        return some.rows()
+
     def relabel(self, places: np.ndarray) -> None:
         """Give target k the number places[k]."""
         self.kept = [
@@ -70,6 +89,12 @@ def _taken(X: Any) -> Any:
     if scipy.sparse.issparse(X):
         return X.data.copy(), X.indices.copy(), X.indptr.copy(), X.shape[1]
     return np.array(X)
+
+
+def _some(X: Any, rows: slice) -> Any:
+    if not isinstance(X, tuple):
+        return X[rows]
+    return _taken(_given(X)[rows])
 
 
 def _given(X: Any) -> Any:

@@ -33,17 +33,13 @@ class SoftScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: np.ndarray, y: Any = None) -> "SoftScaler":
         """Find mean and spread."""
-        return self.take(X, X.mean(axis=0, dtype=np.float64), len(X))
-
-    def take(self, X: np.ndarray, mean: np.ndarray, seen: int) -> "SoftScaler":
-        """Take a mean of so many rows, and the spread of these around it."""
-        apart = np.zeros(X.shape[1])
+        mean, apart = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
         for first in range(0, len(X), CHUNK):
             apart += np.abs(X[first : first + CHUNK] - mean).sum(axis=0)
         apart /= max(len(X), 1)
         self.mean_, self.n_features_in_ = mean, X.shape[1]
         self.scale_ = np.where(apart > ROUNDING * np.abs(mean), OF_NORMAL * apart, 1.0)
-        self.n_samples_seen_ = seen
+        self.n_samples_seen_ = len(X)
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:

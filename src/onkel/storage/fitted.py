@@ -17,6 +17,7 @@ from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.mapper import Mapper
 from onkel.estimators._labels import outputs_for
+from onkel.estimators._machine_quick import Successor
 from onkel.estimators._machine_stream import StreamingMachine
 from onkel.estimators._recipe import RecipeEstimator
 from onkel.model.ranges import MOST, within
@@ -30,17 +31,21 @@ from onkel.storage.machines import (
     check_machine,
     check_rows,
     former_machine,
-    with_two_learners,
+    without_a_stream,
 )
 
 # What learning leaves that is checked where it is filled in, or in `machines`.
 CHECKED_LATER = (
     *("_learner", "_mapper", "_expansion", "_started_with", "_beginning"),
-    *("_recent", "_next_refit", "_extent", "_fixed", "_quick", "_tally", "_draws"),
-    *("scaler_", "_quick_scaler", "relevance_", "mixture_", "calibration_"),
+    *("_recent", "_fixed", "_quick", "_tally", "_draws", "_order", "_successor"),
+    *("_next_order", "_next_trial", "_is_trial_due", "_choice", "_mixture"),
+    *("scaler_", "relevance_", "calibration_"),
+    # of former versions
+    *("mixture_", "_next_refit", "_extent", "_quick_scaler", "_quick_gamma"),
+    *("_quick_noise", "_quick_forgetting"),
 )
 # Made anew when needed, or somebody else's.
-LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback")
+LEFT_OUT = ("_checked_parameters", "_callback", "_skl_callback", "_background")
 
 
 def _number(least: float, most: float = math.inf) -> Callable[[str, Any], None]:
@@ -128,8 +133,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "_classes_given": _bool,
     "_seed": _seed,
     "loss_": _loss,
-    **dict.fromkeys(("_start", "_quick_gamma", "_quick_noise"), POSITIVE),
-    "_quick_forgetting": _number(5e-324, 1.0),
+    "_start": POSITIVE,
     "gamma_": POSITIVE,
     "C_": POSITIVE,
     "held_out_error_": _number(-math.inf),
@@ -142,9 +146,9 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
 OF_ALL = ("n_features_in_", "n_iter_", "_started_with")
 OF_CLASSIFIERS = ("classes_", "_classes_given")
 OF_MACHINES = (
-    *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "mixture_"),
-    *("_recent", "_start", "_next_refit", "_extent", "_fixed", "_tally", "_draws"),
-    *("_quick", "_quick_scaler", "_quick_gamma", "_quick_noise", "_quick_forgetting"),
+    *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "_mixture"),
+    *("_recent", "_start", "_next_order", "_next_trial", "_is_trial_due", "_fixed"),
+    *("_tally", "_draws", "_quick", "_choice", "_order", "_successor"),
 )
 
 
@@ -247,8 +251,8 @@ def _machine(
     """Check what a kernel machine has: a fixed model, and perhaps a quick learner."""
     if "_learner" in fitted:  # of a former version
         fitted = former_machine(fitted)
-    if "_quick_scaler" not in fitted:
-        fitted = with_two_learners(fitted)
+    if "_choice" not in fitted:
+        fitted = {"_order": None, **without_a_stream(fitted)}
     is_classifier = issubclass(cls, ClassifierMixin)
     names = [*OF_ALL, *OF_MACHINES]
     names += OF_CLASSIFIERS if is_classifier else ("target_mean_", "target_scale_")
@@ -266,12 +270,20 @@ def _machine(
     refuse_expansion(value, cls(**given), shape, least=0)
     _refuse_learnt_of_one_label(shape.outputs, fitted, value.size)
     fitted = {**fitted, "_started_with": started}
-    quick = fitted["_quick"]
-    if quick is not None:
-        if not isinstance(quick, Learner):
+
+    def quick(learner: Any) -> Learner:
+        if not isinstance(learner, Learner):
             raise ValueError("its quick learner is none")
-        blank = cls(**given)._blank(shape.outputs, features, dtype, quick)
-        fitted["_quick"] = filled_learner(blank, quick)
+        blank = cls(**given)._blank(shape.outputs, features, dtype, learner)
+        return filled_learner(blank, learner)
+
+    if fitted["_quick"] is not None:
+        fitted["_quick"] = quick(fitted["_quick"])
+    if (successor := fitted["_successor"]) is not None:
+        if not isinstance(successor, Successor):
+            raise ValueError("its successor is none")
+        learner = quick(successor.learner)
+        fitted["_successor"] = successor._replace(learner=learner)
     check_machine(fitted, shape, int(started["memory_size"]))
     _check_beginning(cls, fitted, shape)
     return fitted

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from onkel.engine.learner import Shape
+from onkel.engine.mixture import Mixture, begin
 from onkel.estimators._checks import largest_entry
-from onkel.estimators._machine_stream import FORGETTINGS, LEARNERS, NOISE, Tally
+from onkel.estimators._machine_quick import LEARNERS, PACE, Choice, Given
+from onkel.estimators._machine_stream import Order, Tally
 from onkel.model.ranges import MOST, within
 from onkel.refit.calibration import BENDS, FEW_BENDS
-from onkel.refit.extent import Extent
 from onkel.refit.reservoir import MOST_CHUNKS, Reservoir
 from onkel.storage.expansions import former_expansion, refuse_former
 from onkel.storage.tree import OF_FEATURES
@@ -36,23 +37,34 @@ def former_machine(fitted: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_two_learners(fitted: dict[str, Any]) -> dict[str, Any]:
-    """Return what was learnt as it is kept now, of a version with one quick learner."""
+def without_a_stream(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return what was learnt as it is kept now, of a version with other learners."""
     if fitted.get("_quick") is not None:
         raise ValueError(
             "it was saved in the midst of a stream by a former version, whose quick "
-            "learner is no more: let a new one learn the stream"
+            "learners are no more: let a new one learn the stream"
         )
     weights = fitted.get("mixture_")
-    if isinstance(weights, np.ndarray) and weights.shape == (2,):
-        fitted = {**fitted, "mixture_": weights[[0, 1, 1]]}
-    begun: dict[str, Any] = {
-        "_quick_noise": NOISE,
-        "_quick_forgetting": FORGETTINGS[0],
+    if not isinstance(weights, np.ndarray) or len(weights) < 2:
+        raise ValueError("its learners have no weights")
+    many = np.append(weights[:1], np.full(LEARNERS, weights[1]))
+    start: Any = fitted.get("_start")
+    first = fitted.get("_next_refit")
+    gone = "mixture_", "_next_refit", "_extent"
+    kept = {
+        name: part
+        for name, part in fitted.items()
+        if name not in gone and not name.startswith("_quick_")
     }
-    same = {"_quick_gamma": "_start", "_quick_scaler": "scaler_"}
-    begun |= {name: fitted.get(like) for name, like in same.items()}
-    return {**fitted, **begun}
+    return {
+        **kept,
+        "_choice": Choice(fitted.get("scaler_"), Given(start)),
+        "_mixture": begin(many),
+        "_next_order": first,
+        "_next_trial": first,
+        "_is_trial_due": False,
+        "_successor": None,
+    }
 
 
 def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
@@ -71,37 +83,97 @@ def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
         if type(number) is not int:
             raise ValueError(f"{name} is no number of rows")
         within(name, number, 0, MOST)
-    if not isinstance(fitted["_next_refit"], Integral):
-        raise ValueError("_next_refit is no number of rows")
-    within("_next_refit", fitted["_next_refit"], 0, 2 * MOST)
+    for name in ("_next_order", "_next_trial"):
+        _check_number(name, fitted[name])
+    if not isinstance(fitted["_is_trial_due"], bool):
+        raise ValueError("_is_trial_due is neither True nor False")
     slopes = fitted.get("calibration_")
     shapes = (len(FEW_BENDS) + 1,), (len(BENDS) + 1,)
     if slopes is not None and not any(
         _is_array(slopes, np.float64, shape) for shape in shapes
     ):
         raise ValueError("its calibration has no slopes")
-    if not _is_array(fitted["mixture_"], np.float64, (1 + LEARNERS,)):
-        raise ValueError("its learners have no weights")
-    for name in ("scaler_", "_quick_scaler"):
-        _check_scaler(fitted[name], features)
+    _check_mixture(fitted["_mixture"])
+    _check_scaler(fitted["scaler_"], features)
+    _check_choice(fitted["_choice"], features)
     relevance = fitted["relevance_"]
     if not _is_array(relevance, np.float64, (features,)) or (relevance <= 0).any():
         raise ValueError("its features have no weights")
-    extent = fitted["_extent"]
-    if (
-        not isinstance(extent, Extent)
-        or not isinstance(extent.rows, Integral)
-        or not all(_is_array(part, np.float64, (features,)) for part in extent[1:])
-    ):
-        raise ValueError("its features have no extent")
-    within("_extent.rows", extent.rows, 0, MOST)
     check_rows("_recent", fitted["_recent"], shape, memory)
-    classes = fitted.get("classes_")
-    for _, y, _ in fitted["_recent"].kept:
+    _check_targets(fitted["_recent"], fitted.get("classes_"))
+    _check_order(fitted, shape, memory)
+    _check_successor(fitted, features, memory)
+
+
+def _check_number(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{name} is no number of rows")
+    within(name, value, 0, 2 * MOST)
+
+
+def _check_targets(recent: Reservoir, classes: np.ndarray | None) -> None:
+    for _, y, _ in recent.kept:
         if y.dtype != np.float64:
             raise ValueError("a recent row has a target that is no number")
         if classes is not None and not np.isin(y, np.arange(len(classes))).all():
             raise ValueError("a recent row has a class that is none")
+
+
+def _check_mixture(mixture: Any) -> None:
+    models = 1 + LEARNERS
+    if not isinstance(mixture, Mixture) or not (
+        _is_array(mixture.weights, np.float64, (models,))
+        and _is_array(mixture.precision, np.float64, (models, models))
+        and _is_array(mixture.largest, np.float64, (1,))
+    ):
+        raise ValueError("its learners have no weights")
+    precision = mixture.precision
+    if not (precision == precision.T).all() or np.linalg.eigvalsh(precision)[0] <= 0:
+        raise ValueError("what is known of its learners' weights is no precision")
+    if mixture.largest[0] <= 0.0:
+        raise ValueError("its learners have no largest score")
+
+
+def _check_choice(choice: Any, features: int) -> None:
+    if not isinstance(choice, Choice) or not isinstance(choice.given, Given):
+        raise ValueError("what suits its quick learners is no choice")
+    _check_scaler(choice.scaler, features)
+    for name, number in choice.given._asdict().items():
+        most = 1.0 if name in ("slow", "fast") else 1.7e308
+        if not isinstance(number, Real) or not 5e-324 <= float(number) <= most:
+            raise ValueError(f"the {name} of its quick learners is none")
+
+
+def _check_order(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
+    """Refuse what is under way, if nobody could have ordered it."""
+    order = fitted["_order"]
+    if order is None:
+        return
+    if not isinstance(order, Order) or not isinstance(order.is_trial, bool):
+        raise ValueError("what is under way is no order")
+    _check_number("_order.due", order.due)
+    if not isinstance(order.seed, Integral) or not 0 <= order.seed < 2**32:
+        raise ValueError("_order.seed is no seed")
+    check_rows("_order.recent", order.recent, shape, memory)
+    _check_targets(order.recent, fitted.get("classes_"))
+    if not len(order.recent):
+        raise ValueError("_order.recent has no rows")
+
+
+def _check_successor(fitted: dict[str, Any], features: int, memory: int) -> None:
+    """Refuse a successor that has to learn rows that are not kept."""
+    successor = fitted["_successor"]
+    if successor is None:
+        return
+    _check_choice(successor.choice, features)
+    for name in ("begun", "start"):
+        _check_number(f"_successor.{name}", getattr(successor, name))
+    t, kept = fitted["_tally"].t, len(fitted["_recent"])
+    waiting = t - successor.learnt(t)
+    if not successor.begun <= t < successor.due or not 0 < waiting <= kept:
+        raise ValueError("its successor has to learn rows that are not kept")
+    if successor.begun - successor.start > memory // PACE:
+        raise ValueError("its successor has more rows to learn than could be kept")
 
 
 def _is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:

@@ -10,7 +10,7 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -18,13 +18,20 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 import onkel.budget
 import onkel.features
 from onkel.budget.declaration import DECLARED
-from onkel.engine import dual, fitted_expansion, plan, posterior, recursive, svrg
+from onkel.engine import (
+    dual,
+    fitted_expansion,
+    mixture,
+    plan,
+    posterior,
+    recursive,
+    svrg,
+)
 from onkel.engine.learner import Learner
 from onkel.engine.mapper import Mapper
-from onkel.estimators._machine_stream import Tally
+from onkel.estimators import _machine_quick, _machine_stream
 from onkel.model import averages, center_cache, inverse, spread, state
 from onkel.problem import kernels, losses, rates, steps
-from onkel.refit import extent
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.soft_scaler import SoftScaler
 
@@ -35,7 +42,8 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, center_cache, inverse, spread, state, kernels, losses, rates, steps),
-    *(dual, fitted_expansion, plan, posterior, recursive, svrg, extent),
+    *(dual, fitted_expansion, mixture, plan, posterior, recursive, svrg),
+    *(_machine_quick, _machine_stream),
     *_FOLDERS,
 ]
 
@@ -82,7 +90,18 @@ def _found(kind: type) -> dict[str, Any]:
     }
 
 
+class Extent(NamedTuple):
+    """What streams of former versions kept of their features; it is read, and left."""
+
+    rows: Any
+    first: Any
+    total: Any
+    squares: Any
+    largest: Any
+
+
 _NAMED = {name: cls for name, cls in _found(type).items() if hasattr(cls, "_fields")}
+_NAMED["extent.Extent"] = Extent
 # Dtypes of records; equal ones are the same to numpy, too.
 RECORDS = {
     name: dtype for name, dtype in _found(np.dtype).items() if dtype.names is not None
@@ -102,7 +121,7 @@ OBJECTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "Learner": (Learner, ("plan", "budget", "rng", "model")),
     "Mapper": (Mapper, ("mapping", "kernel", "points", "norms")),
     "Reservoir": (Reservoir, ("size", "kept")),
-    "Tally": (Tally, ("t", "updates", "maintenance", "mistakes")),
+    "Tally": (_machine_stream.Tally, ("t", "updates", "maintenance", "mistakes")),
     **SCALERS,
 }
 NUMBERS = {
