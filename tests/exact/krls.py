@@ -26,10 +26,18 @@ class and -1 for the others. coef = (Q mu)^T, the last mu.
 
 n_updates counts the rows of positive weight, n_maintenance those who left. A row of
 weight 0 is predicted, so it has a score, a variance and perhaps an error.
+
+With `faster` there is a second memory of the same function at the same centers: mu_2
+and S_2, with f, h, var_f, var_y and e of their own, learned by the formulas above with
+faster for lam. K, q, r2, noise and w are common, so who becomes a center does not
+depend on the memories. Who leaves does: the sum is over the outputs of both, and p
+leaves both with its rows and columns. The memories know nothing else of each other.
+Errors are the first one's.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
@@ -39,6 +47,17 @@ from tests.exact.losses import signed
 from tests.exact.result import Result, Trace
 
 JITTER = 1e-8
+
+
+class Known(NamedTuple):
+    """What a memory knows in the end, and what it said of each row."""
+
+    scores: np.ndarray  # shape (n, outputs)
+    coef: np.ndarray  # shape (outputs, size)
+    mu: np.ndarray  # shape (size, outputs)
+    covariance: np.ndarray  # shape (size, size)
+    variances: np.ndarray  # shape (n,)
+    score_variances: np.ndarray  # shape (n,)
 
 
 @dataclass(kw_only=True)
@@ -51,6 +70,75 @@ class KrlsResult(Result):
     score_variances: np.ndarray  # shape (n,), r2 + q.S q before, as the scores
     r2: np.ndarray  # shape (n,)
     victims: np.ndarray  # shape (n,), slot that was pruned (newcomer: last); -1: none
+    faster: Known | None  # the second memory; all else is of the first
+
+
+@dataclass
+class Memory:
+    """A Gaussian at the centers while it learns."""
+
+    forgetting: float
+    outputs: int
+    mu: np.ndarray = field(init=False)
+    S: np.ndarray = field(init=False)
+    f: np.ndarray = field(init=False)  # of the present row
+    scores: list[np.ndarray] = field(default_factory=list)
+    variances: list[float] = field(default_factory=list)
+    score_variances: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Know nothing, of no centers."""
+        self.mu = np.zeros((0, self.outputs))
+        self.S = np.zeros((0, 0))
+
+    def say(self, q: np.ndarray, r2: float) -> None:
+        """Record what is known of a row before it is learned, if it is."""
+        self.f = q @ self.mu
+        self.scores.append(self.f)
+        self.score_variances.append(r2 + float(q @ self.S @ q))
+        self.variances.append(self.score_variances[-1])
+
+    def learn(
+        self,
+        K: np.ndarray,  # shape (size, size)
+        q: np.ndarray,  # shape (size,)
+        r2: float,
+        target: np.ndarray,  # shape (outputs,)
+        noise: float,
+        store: bool,
+    ) -> None:
+        """Forget, and learn the row of which something was said last."""
+        lam = self.forgetting
+        S = lam * self.S + (1 - lam) * K
+        mu = math.sqrt(lam) * self.mu
+        f = math.sqrt(lam) * self.f
+        h = S @ q
+        var_f = r2 + float(q @ h)
+        var_y = noise + var_f
+        e = target - f
+        self.variances[-1] = var_f
+        if store:
+            mu = np.vstack((mu, f))
+            S = np.block([[S, h[:, None]], [h[None, :], np.array([[var_f]])]])
+            h = np.append(h, var_f)
+        self.mu = mu + np.outer(h, e) / var_y
+        self.S = S - np.outer(h, h) / var_y
+
+    def lose(self, slot: int) -> None:
+        """Keep the marginal of the other centers."""
+        self.mu = np.delete(self.mu, slot, axis=0)
+        self.S = np.delete(np.delete(self.S, slot, axis=0), slot, axis=1)
+
+    def known(self, model: Expansion) -> Known:
+        """Close the record, at the centers of the model."""
+        return Known(
+            scores=np.array(self.scores).reshape(-1, self.outputs),
+            coef=inverse_times(model, self.mu).T,
+            mu=self.mu,
+            covariance=self.S,
+            variances=np.array(self.variances),
+            score_variances=np.array(self.score_variances),
+        )
 
 
 def run(
@@ -62,6 +150,7 @@ def run(
     budget: int | None = None,
     noise: float = 0.1,
     forgetting: float = 1.0,
+    faster: float | None = None,
     threshold: float = 1e-3,
     pruning: str = "value",
     sample_weight: np.ndarray | None = None,
@@ -69,64 +158,53 @@ def run(
     """Learn the rows in order."""
     X = np.asarray(X, dtype=np.float64)
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-    # The expansion keeps the centers; its coefficients are made in the end.
+    # The expansion keeps the centers only; the memories make the coefficients.
     model = Expansion(
         X.shape[1], n_classes, kernel="rbf", gamma=gamma, degree=0, coef0=0.0
     )
     trace = Trace(n_classes)
-    mu = np.zeros((0, model.outputs))
-    S = np.zeros((0, 0))
-    variances, score_variances, residuals, victims = [], [], [], []
+    memories = [
+        Memory(lam, model.outputs) for lam in (forgetting, faster) if lam is not None
+    ]
+    residuals, victims = [], []
     for x, target, w in zip(X, y, weight, strict=True):
         k = model.row(x)
         q = inverse_times(model, k)
         r2 = max(1 - float(k @ q), 0.0)
-        f = q @ mu  # shape (outputs,)
-        trace.see(f, target)
+        for memory in memories:
+            memory.say(q, r2)
+        trace.see(memories[0].f, target)
         residuals.append(r2)
-        score_variances.append(r2 + float(q @ S @ q))
         if w == 0:
-            variances.append(score_variances[-1])
             victims.append(-1)
             trace.sizes.append(len(model))
             continue
         trace.n_updates += 1
 
-        S = forgetting * S + (1 - forgetting) * model.matrix()
-        mu = math.sqrt(forgetting) * mu
-        f = math.sqrt(forgetting) * f
-        h = S @ q
-        var_f = r2 + float(q @ h)
-        var_y = noise / float(w) + var_f
-        e = targets(target, n_classes) - f
-        variances.append(var_f)
-
-        if r2 > threshold and r2 > 2 * JITTER:
+        store = r2 > threshold and r2 > 2 * JITTER
+        goal = targets(target, n_classes)
+        K = model.matrix()
+        for memory in memories:
+            memory.learn(K, q, r2, goal, noise / float(w), store)
+        if store:
             model.append(x, np.zeros(model.outputs))
-            mu = np.vstack((mu, f))
-            S = np.block([[S, h[:, None]], [h[None, :], np.array([[var_f]])]])
-            h = np.append(h, var_f)
-        mu = mu + np.outer(h, e) / var_y
-        S = S - np.outer(h, h) / var_y
 
         victim = -1
         if budget is not None and len(model) > budget:
             trace.n_maintenance += 1
+            mu = np.hstack([memory.mu for memory in memories])
             victim = int(np.argmin(costs(model, mu, pruning)))
             model.delete(victim)
-            mu = np.delete(mu, victim, axis=0)
-            S = np.delete(np.delete(S, victim, axis=0), victim, axis=1)
+            for memory in memories:
+                memory.lose(victim)
         victims.append(victim)
         trace.sizes.append(len(model))
-    model.coef = list(inverse_times(model, mu))
+    first, *others = [memory.known(model) for memory in memories]
     return KrlsResult(
-        **vars(trace.result(model)),
-        mu=mu,
-        covariance=S,
-        variances=np.array(variances),
-        score_variances=np.array(score_variances),
+        **{**vars(trace.result(model)), **first._asdict()},
         r2=np.array(residuals),
         victims=np.array(victims, dtype=int),
+        faster=others[0] if others else None,
     )
 
 

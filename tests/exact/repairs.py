@@ -1,8 +1,9 @@
 """Passive-aggressive steps with projection on the centers of KRLS-T, rbf kernel.
 
-A second learner beside KRLS-T (krls.py), g = sum of b_j k(c_j, .) for each output. KRLS
-alone decides who becomes a center and who leaves; its dictionary is replayed here. Row
-t has weight w, k = k(centers, x) for the centers before it, Q = (K + 1e-8 I)^-1:
+A learner beside KRLS-T (krls.py), g = sum of b_j k(c_j, .) for each output. KRLS alone,
+with one memory or two, decides who becomes a center and who leaves; its dictionary is
+replayed here. Row t has weight w, k = k(centers, x) for the centers before it,
+Q = (K + 1e-8 I)^-1:
 
     g = k.b                              the score, recorded
     w = 0: that is all
@@ -37,7 +38,7 @@ from tests.exact.losses import crammer_singer, signed
 
 
 class Repairs(NamedTuple):
-    """The second learner, and the first."""
+    """The learner that repairs, and the one beside it."""
 
     scores: np.ndarray  # shape (n, outputs), before each row's step
     coef: np.ndarray  # shape (outputs, size)
@@ -56,6 +57,7 @@ def run(
     epsilon: float = 0.1,
     noise: float,
     forgetting: float,
+    faster: float | None = None,
     threshold: float,
     pruning: str,
     sample_weight: np.ndarray | None = None,
@@ -69,6 +71,7 @@ def run(
         budget=budget,
         noise=noise,
         forgetting=forgetting,
+        faster=faster,
         threshold=threshold,
         pruning=pruning,
         sample_weight=weight,

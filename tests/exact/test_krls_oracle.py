@@ -551,3 +551,115 @@ def test_each_score_is_the_last_models(n_classes):
         np.testing.assert_allclose(whole.scores[t : t + 1], f, rtol=1e-8, atol=1e-8)
         np.testing.assert_array_equal(part.scores, whole.scores[:t])
         np.testing.assert_array_equal(part.sizes, whole.sizes[:t])
+
+
+# two memories
+
+MEMORIES = ((1.0, 0.98), (0.98, 0.9), (0.9, 1.0), (0.9, 0.0))
+
+
+def assert_known(one, other):
+    """One memory is the other, a run or a run's second memory."""
+    for name in krls.Known._fields:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("lams", MEMORIES)
+@pytest.mark.parametrize("n_classes", TASKS)
+def test_memories_that_nobody_leaves_are_runs_of_their_own(n_classes, lams):
+    X, y = stream(60, n_classes, seed=9)
+    c = weights(60) * (np.arange(60) % 5 > 0)
+    common = {"gamma": 0.5, "threshold": 0.1, "sample_weight": c}
+    both = krls.run(X, y, n_classes, forgetting=lams[0], faster=lams[1], **common)
+    first, second = (krls.run(X, y, n_classes, forgetting=a, **common) for a in lams)
+    assert first.faster is None and 5 < len(both.centers) < 40
+    for alone, found in ((first, both), (second, both.faster)):
+        np.testing.assert_array_equal(both.centers, alone.centers)
+        np.testing.assert_array_equal(both.sizes, alone.sizes)
+        np.testing.assert_array_equal(both.r2, alone.r2)
+        assert_known(found, alone)
+    assert both.n_errors == first.n_errors
+    assert np.abs(first.scores - second.scores).max() > 0.1
+
+
+@pytest.mark.parametrize("pruning", ("value", "norm"))
+@pytest.mark.parametrize("n_classes", TASKS)
+def test_equal_memories_are_one(n_classes, pruning):
+    X, y = stream(60, n_classes, seed=10)
+    common = {"gamma": 0.5, "budget": 6, "forgetting": 0.95, "pruning": pruning}
+    both = krls.run(X, y, n_classes, faster=0.95, **common)
+    one = krls.run(X, y, n_classes, **common)
+    assert both.n_maintenance == one.n_maintenance > 20
+    np.testing.assert_array_equal(both.victims, one.victims)
+    assert_known(both, one)
+    assert_known(both.faster, one)
+
+
+@pytest.mark.parametrize("pruning", ("value", "norm"))
+@pytest.mark.parametrize("budget", (1, 4, 9))
+@pytest.mark.parametrize("n_classes", TASKS)
+def test_who_surprises_both_memories_least_leaves_both(n_classes, budget, pruning):
+    n, gamma, noise, threshold, lams = 40, 0.8, 0.2, 0.05, (1.0, 0.8)
+    X, y = stream(n, n_classes, seed=5, d=2)
+    c = weights(n)
+    Y = signs_or_numbers(y, n_classes)
+    out = krls.run(
+        *(X, y, n_classes),
+        gamma=gamma,
+        budget=budget,
+        noise=noise,
+        forgetting=lams[0],
+        faster=lams[1],
+        threshold=threshold,
+        pruning=pruning,
+        sample_weight=c,
+    )
+    start = krls.run(X[:1], y[:1], n_classes, gamma=gamma, noise=noise / c[0])
+    centers = start.centers
+    known = [(start.mu, start.covariance)] * 2
+    # Who would leave if only one memory were asked.
+    differently = np.zeros(2, dtype=int)
+    for t in range(1, n):
+        after = [
+            by_precision(
+                *(centers, mu, S, X[t], Y[t]), noise / c[t], lam, threshold, gamma
+            )
+            for (mu, S), lam in zip(known, lams, strict=True)
+        ]
+        # The last centers, until somebody leaves them.
+        row = gram(X[t : t + 1], centers, gamma=gamma)[0]
+        for told, (mu, _) in zip((out, out.faster), known, strict=True):
+            f = row @ np.linalg.solve(gram(centers, centers, gamma=gamma), mu)
+            np.testing.assert_allclose(told.scores[t], f, atol=1e-6)
+        centers = after[0][0]
+        known = [(mu, S) for _, mu, S in after]
+        victim = -1
+        if len(centers) > budget:
+            costs = [surprise(centers, mu, gamma) for mu, _ in known]
+            if pruning == "norm":
+                # The squared norm of what says it, and nothing at the others.
+                costs = [cost / own_norms(centers, gamma) for cost in costs]
+            victim = int(np.argmin(costs[0] + costs[1]))
+            differently += [int(np.argmin(cost)) != victim for cost in costs]
+            stay = np.arange(budget + 1) != victim
+            centers = centers[stay]
+            known = [(mu[stay], S[np.ix_(stay, stay)]) for mu, S in known]
+        assert out.victims[t] == victim
+    np.testing.assert_array_equal(out.centers, centers)
+    for told, (mu, S) in zip((out, out.faster), known, strict=True):
+        np.testing.assert_allclose(told.mu, mu, atol=1e-6)
+        np.testing.assert_allclose(told.covariance, S, atol=1e-6)
+    if budget > 1:
+        assert differently.all()
+
+
+def own_norms(centers, gamma):
+    """Return the squared norm of each k(c_p, .) apart from the others' span."""
+    K = gram(centers, centers, gamma=gamma)
+    found = []
+    for p in range(len(K)):
+        others = np.arange(len(K)) != p
+        cross = K[others, p]
+        told = np.linalg.solve(K[np.ix_(others, others)], cross)
+        found.append(K[p, p] - told @ cross)
+    return np.array(found)
