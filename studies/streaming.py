@@ -13,7 +13,8 @@ those after it only the best of the three runs again. River's models are referen
 
 Every run is a process of its own, as memory can be measured in no other way, and is put
 into a ledger when it is done; what is there is not run again. `--page` writes
-docs/streaming.md, with its numbers and its picture, from one ledger or several.
+docs/streaming.md, with its numbers and its pictures, from one ledger or several, those
+of `studies.drift` among them.
 """
 
 import argparse

@@ -6,6 +6,7 @@ from onkel.measuring.machine import versions_in
 from onkel.measuring.markdown import markdown
 from onkel.measuring.records import Record, Records, a_line_each, rounded
 from onkel.race import bandwidth
+from studies import drift_page
 from studies.streaming_picture import picture
 from studies.streaming_references import RATE
 from studies.streaming_results import Result, drawn, error_of, results
@@ -76,6 +77,7 @@ its resident memory after the first tenth of the stream, less what was resident 
 *pickled*: the model, at each tenth of the stream.
 
     python -m studies.streaming
+    python -m studies.drift
     python -m studies.streaming --page
 
 {machine}. All numbers: [streaming.json](streaming.json).
@@ -179,7 +181,8 @@ def page(records: Records) -> str:
         rate=RATE,
         machine=f"{host['processor']}; {versions_in(host)}",
     )
-    return said + "\n".join(text for name in there for text in _section(name, records))
+    sections = [drift_page.section(records), *(_section(k, records) for k in there)]
+    return said + "\n".join(text for lines in sections for text in lines)
 
 
 def compact(records: Records) -> str:
@@ -192,10 +195,10 @@ def compact(records: Records) -> str:
 
 
 def save(records: Records, folder: Path) -> list[Path]:
-    """Write the page, its numbers and its picture; return their paths."""
+    """Write the page, its numbers and its pictures; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"streaming.{suffix}" for suffix in ("md", "json", "png")]
     paths[0].write_text(page(records))
     paths[1].write_text(compact(records))
     picture(records).savefig(paths[2], dpi=110)
-    return paths
+    return [*paths, *drift_page.save_picture(records, folder)]
