@@ -42,7 +42,8 @@ the labels without noise, which nobody can foresee. *before* and *end*: of the l
 {level:,} rows before the change, and of the stream. *after*: of the {window} rows from
 the change on; *peak*: of the {window} rows after it on which it was worst. *recovery*:
 rows from the change until the error of the last {window} of them, past its peak, was
-within {margin:.0f} points of *before*; 0 if it never was farther away.
+within {margin:.0f} points of *before*; 0 if it never was farther away. Who *relapsed*
+is farther away again at the end.
 
     python -m studies.drift
 
@@ -53,11 +54,11 @@ within {margin:.0f} points of *before*; 0 if it never was farther away.
 def _row(course: Course) -> list[str]:
     is_new, is_reference = course.system in NEWCOMERS, course.system in REFERENCES
     shares = [course.error, course.before, course.after, course.since.max(), course.end]
-    rows = course.recovery
+    rows = f"{course.recovery:,.0f}" + (", relapsed" if course.relapsed else "")
     cells = [
         course.system,
         *(f"{100 * share:.2f}" for share in shares),
-        f"{rows:,.0f}" if np.isfinite(rows) else "not recovered",
+        rows if np.isfinite(course.recovery) else "not recovered",
     ]
     mark = "**" if is_new else "*" if is_reference else ""
     return [f"{mark}{cell}{mark}" for cell in cells]

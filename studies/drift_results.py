@@ -77,6 +77,11 @@ class Course(NamedTuple):
         near = np.flatnonzero(since[peak:] <= most)
         return float(WINDOW + STEP * (peak + near[0])) if len(near) else np.inf
 
+    @property
+    def relapsed(self) -> bool:
+        """Whether it had recovered, and is far from what it was at the end."""
+        return np.isfinite(self.recovery) and self.end > self.before + MARGIN
+
 
 def courses(records: Records, name: str) -> list[Course]:
     """All systems on a stream, from the smallest error on."""

@@ -39,6 +39,9 @@ def test_recovery_is_counted_past_the_peak() -> None:
     hit = course((0, 0.1), (CHANGE, 0.6), (CHANGE + 1000, 0.1))
     assert (hit.before, hit.after, hit.end) == pytest.approx((0.1, 0.6, 0.1))
     assert hit.recovery == 1500
+    assert not hit.relapsed
+    again = course((0, 0.1), (CHANGE, 0.6), (CHANGE + 1000, 0.1), (ROWS - 2000, 0.2))
+    assert (again.recovery, again.relapsed) == (1500, True)
     slow = course((0, 0.1), (CHANGE + 1000, 0.6), (CHANGE + 2000, 0.11))
     assert slow.recovery == 2500
     assert course((0, 0.1), (CHANGE, 0.115)).recovery == 0
