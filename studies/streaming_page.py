@@ -22,6 +22,7 @@ from studies.streaming_summary import (
 )
 from studies.streaming_systems import CHOSEN, DEFAULTS, RACE, SEARCHED
 
+CURVES = ("curve", "mistakes")  # of runs, and of those on what drifts
 PRECISION = 5  # figures of a number in the JSON that count
 INTRODUCTION = """\
 # Streams
@@ -188,7 +189,7 @@ def page(records: Records) -> str:
 def compact(records: Records) -> str:
     """All records but their curves, a line each."""
     short = {
-        name: {k: rounded(v, PRECISION) for k, v in record.items() if k != "curve"}
+        name: {k: rounded(v, PRECISION) for k, v in record.items() if k not in CURVES}
         for name, record in records.items()
     }
     return a_line_each(short) + "\n"
