@@ -1,87 +1,112 @@
 """The page of `studies.streaming`, out of its records."""
 
-from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from onkel.measuring.machine import versions_in
 from onkel.measuring.markdown import markdown
 from onkel.measuring.records import Record, Records, a_line_each, rounded
 from onkel.race import bandwidth
+from studies import drift_page
 from studies.streaming_picture import picture
-from studies.streaming_results import Result, drawn, results
-from studies.streaming_run import CHOSEN, CHUNK, DEFAULTS, RACE, TENTHS
-from studies.streaming_systems import BUDGET, NEW, SEARCHED, SEED, STREAMS
+from studies.streaming_references import RATE
+from studies.streaming_results import Result, drawn, error_of, results
+from studies.streaming_run import CHUNK, CHUNK_OF_FEW, TENTHS
+from studies.streaming_streams import STREAMS
+from studies.streaming_summary import (
+    measure_of,
+    percent,
+    sentence,
+    table,
+    verdict,
+    with_spread,
+)
+from studies.streaming_systems import CHOSEN, DEFAULTS, RACE, SEARCHED
 
-RARE = 0.001  # share of rows with another label than the last: sorted, if it is less
-DIGITS = 5  # of a number in the JSON that count
-SORTED = "The label of the row before is all but always right: this compares nothing."
+CURVES = ("curve", "mistakes")  # of runs, and of those on what drifts
+PRECISION = 5  # figures of a number in the JSON that count
 INTRODUCTION = """\
-# Streams in the order of the file
+# Streams
 
-Every row is predicted, then learnt; chunks of {chunk} rows go to `partial_fit`, and
-`onkel.progressive` gives the score of each row before its own update. All have a budget
-of {budget} centres and features, shared out as in the races, and the seed {seed}: one
-run each, so small differences mean nothing. The order is that of the file; as the file
-of cod-rna is all but sorted by label, its rows are shuffled once more (seed {seed}).
+{verdict}
 
-`{new}(budget={budget}, random_state={seed})` sees the rows as they are in the file, and
-is told nothing else. It has an advantage of its own, too: beside its centres it keeps
-its last `memory_size` rows, and fits itself to them anew now and then. None of the
-others keeps rows; time and memory below show what that costs. And NBSGD keeps less and
-less to the budget, as its paper has it: its *size* at the end is up to three times that
-of the others.
+{table}
+Every row is predicted, then learnt; chunks of {chunk} rows ({few_chunk} of digits) go
+to `partial_fit`, and `onkel.progressive` gives the score of each row before its own
+update. All numbers are percent: mistakes, and for regression the root of the mean
+squared error over the deviation of the targets, so that the mean would have 100. Where
+the order of a file means nothing its rows run in five random orders, whose numbers are
+the seeds of the systems, too: mean ± standard deviation over orders. *gap* is by how
+much more the system without knobs errs than the best of the others, in points. elec2,
+ijcnn1, nycflights and covtype (its first 100,000 rows) run once, in the order of their
+files: small differences mean nothing there.
 
-All other systems with a budget and `partial_fit` have advantages that nobody has who
-reads a stream: their features are standardised with mean and standard deviation of the
-whole stream, and each runs through the stream three times:
+`KernelClassifier(budget=..., random_state=...)` and `KernelRegressor` see the rows as
+they are in the file, and are told nothing else. They have an advantage of their own,
+too: beside their centres they keep their last `memory_size` rows, and fit themselves to
+them anew now and then. None of the others keeps rows; time and memory below show what
+that costs. And NBSGD keeps less and less to the budget, as its paper has it: its *size*
+at the end is up to three times that of the others.
+
+*The others* are all other systems of the library with a budget and `partial_fit`. They
+have advantages that nobody has who reads a stream: features, and targets of regression,
+are standardised with mean and standard deviation of the whole stream, and each runs
+through the stream three times:
 
 - *searched*: with the parameters that have the smallest progressive error on the first
-  {searched:,} rows, out of the race's gamma times 1/4, 1 and 4 and the papers' values
-  of alpha, C, eta0 and max_coef, as far as a system has them; perceptrons have none;
+  {searched:,} rows (of digits on all), out of the race's gamma times 1/4, 1 and 4 and
+  the papers' values of alpha, C, eta0 and max_coef, as far as a system has them;
+  perceptrons have none;
 - *race's*: with parameters as in the races: gamma chosen on the first {gamma_rows:,}
   rows, alpha 1 over the rows of the whole stream;
 - *defaults*: with those of its class.
 
-*mistakes* is the smallest of the three, picked when all is over. It is what counts
-here, not *searched*: what suits the first rows need not suit the rest. On ijcnn1 they
-ask for a kernel so narrow that most systems do better with their defaults.
+The best of the three counts, picked when all is over: in the first order, as only that
+one runs in the other four. gamma and parameters are searched for in the first order.
+
+ARF, HAT and LR+RBF are references, and none of ours. They are River's adaptive random
+forest and Hoeffding adaptive tree with their defaults, and its logistic, softmax or
+linear regression on its `RBFSampler`. They see the rows standardised, as the others do;
+they are slow, and run in the first order only. RBFSampler draws features of columns,
+not of rows, so they know nothing of how columns act together; there are as many of them
+as the others have centres, or one a column. For random features of rows see FOGD.
+The rate of the linear regression is {rate} over the number of features, as with River's
+own it leaves all bounds.
 
 Time is that of the processor, one thread, after a warm-up that loads what is compiled;
 other work ran on the machine. Every run has a process of its own. *growth*: the peak of
 its resident memory after the first tenth of the stream, less what was resident then.
-*pickled*: the estimator, at each tenth of the stream.
+*pickled*: the model, at each tenth of the stream.
 
     python -m studies.streaming
+    python -m studies.drift
     python -m studies.streaming --page
 
 {machine}. All numbers: [streaming.json](streaming.json).
 
-![Mistakes so far against rows](streaming.png)
+![Error so far against rows](streaming.png)
 
 """
 
 
-def _percent(record: Record) -> str:
-    if "failed" in record:
-        return record["failed"]
-    return f"{100 * record['error']:.2f}" if "error" in record else ""
+def _marked(cells: list[str], result: Result) -> list[str]:
+    """Our newcomer is bold, references are italic."""
+    mark = "**" if result.is_newcomer else "*" if result.is_reference else ""
+    return [f"{mark}{cell}{mark}" if cell else cell for cell in cells]
 
 
-def _bold(cells: list[str], is_new: bool) -> list[str]:
-    return [f"**{cell}**" if is_new and cell else cell for cell in cells]
+def _told(run: Record) -> str:
+    return run.get("failed", percent(error_of(run)))
 
 
 def _error_row(result: Result) -> list[str]:
     given = result.searched.get("parameters", {})
     cells = [
         result.system,
-        _percent(result.best),
-        *(_percent(result.by_kind.get(kind, {})) for kind in (CHOSEN, RACE, DEFAULTS)),
+        with_spread(result.errors),
+        *(_told(result.first.get(kind, {})) for kind in (CHOSEN, RACE, DEFAULTS)),
         ", ".join(f"{name}={value:.4g}" for name, value in given.items()),
     ]
-    return _bold(cells, result.system == NEW)
+    return _marked(cells, result)
 
 
 def _cost_row(result: Result) -> list[str]:
@@ -98,57 +123,43 @@ def _cost_row(result: Result) -> list[str]:
         f"{max(best['pickled']) / 1024:,.0f}",
         "" if growth is None else f"{growth / 2**20:.1f}",
     ]
-    return _bold(cells, result.system == NEW)
+    return _marked(cells, result)
 
 
 def _tenths_row(result: Result) -> list[str]:
-    tenths = [f"{100 * tenth:.2f}" for tenth in result.best["tenths"]]
-    return _bold([result.system, *tenths], result.system == NEW)
+    cells = [result.system, *map(percent, result.best["tenths"])]
+    return _marked(cells, result)
 
 
-def summary(found: Sequence[Result]) -> str:
-    """Say in words how the newcomer compares with the best of the others."""
-    new = next((r for r in found if r.system == NEW), None)
-    others = [r for r in found if r.system != NEW and np.isfinite(r.error)]
-    if not others:
-        return ""
-    best = others[0]
-    said = f"Best of the others: {best.system}, {100 * best.error:.2f} %"
-    found_first = [r for r in others if "error" in r.by_kind.get(CHOSEN, {})]
-    if found_first:
-        first = min(found_first, key=lambda r: float(r.by_kind[CHOSEN]["error"]))
-        error = 100 * first.by_kind[CHOSEN]["error"]
-        said += f"; with the parameters searched for, {first.system}, {error:.2f} %"
-    if new is None or not np.isfinite(new.error):
-        return said + "."
-    gap = 100 * (new.error - best.error)
-    word = "more" if gap > 0 else "fewer"
+def _without_learning(about: Record) -> str:
+    if not about["classes"]:
+        return f"The target of the row before again: {percent(about['last'])} %."
     return (
-        f"{NEW}: {100 * new.error:.2f} %, place {found.index(new) + 1} of "
-        f"{len(others) + 1}. {said}. So {NEW} makes {abs(gap):.2f} mistakes {word} "
-        "in a hundred rows than the best of the others."
+        f"Always the more frequent label: {percent(about['constant'])} % mistakes. "
+        f"The label of the row before again: {percent(about['last'])} %."
     )
 
 
 def _section(name: str, records: Records) -> list[str]:
     about, found = records[name], results(records, name)
-    ran = [result for result in found if "error" in result.best]
-    error_heads = ["system", "mistakes, %", *("searched", "race's", "defaults")]
+    source, ran = STREAMS[name], [result for result in found if result.best]
+    order = f"{source.orders} random orders" if source.is_shuffled else "its own order"
+    error_heads = ["system", f"{measure_of(about)}, %", "searched", "race's"]
     cost_heads = ["system", "µs a row", "slowest chunk, ms", "size"]
     cost_heads += ["pickled at 10 %, KiB", "at the end", "at most", "growth, MiB"]
     shown = sorted(drawn(found), key=lambda result: result.error)
     return [
         f"## {name}: {about['rows']:,} rows, {about['features']} features",
         "",
-        f"Always the more frequent label: {100 * about['majority']:.2f} % mistakes. "
-        f"The label of the row before again: {100 * about['last label']:.2f} %. "
-        f"gamma of the race: {about['gamma']:.4g}.",
+        f"{order.capitalize()}, a budget of {source.budget}. "
+        f"{_without_learning(about)} gamma of the race: {about['gamma']:.4g}.",
         "",
-        summary(found),
-        *(["", SORTED] if about["last label"] < RARE else []),
+        sentence(found, about),
         "",
-        *markdown([*error_heads, "parameters found"], map(_error_row, found)),
-        "Mistakes in each tenth of the stream, %:",
+        *markdown(
+            [*error_heads, "defaults", "parameters found"], map(_error_row, found)
+        ),
+        f"{measure_of(about).capitalize()} in each tenth of the first order, %:",
         "",
         *markdown(["system", *map(str, range(1, TENTHS + 1))], map(_tenths_row, shown)),
         "Time and memory of the best run:",
@@ -163,30 +174,32 @@ def page(records: Records) -> str:
     host = records[there[0]]["machine"]
     said = INTRODUCTION.format(
         chunk=CHUNK,
-        budget=BUDGET,
-        seed=SEED,
-        new=NEW,
+        few_chunk=CHUNK_OF_FEW,
+        verdict=verdict(records),
+        table="\n".join(table(records)),
         gamma_rows=bandwidth.ROWS,
         searched=SEARCHED,
+        rate=RATE,
         machine=f"{host['processor']}; {versions_in(host)}",
     )
-    return said + "\n".join(text for name in there for text in _section(name, records))
+    sections = [drift_page.section(records), *(_section(k, records) for k in there)]
+    return said + "\n".join(text for lines in sections for text in lines)
 
 
 def compact(records: Records) -> str:
-    """All records but the curves, a line each."""
+    """All records but their curves, a line each."""
     short = {
-        name: {k: rounded(v, DIGITS) for k, v in record.items() if k != "mistakes"}
+        name: {k: rounded(v, PRECISION) for k, v in record.items() if k not in CURVES}
         for name, record in records.items()
     }
     return a_line_each(short) + "\n"
 
 
 def save(records: Records, folder: Path) -> list[Path]:
-    """Write the page, its numbers and its picture; return their paths."""
+    """Write the page, its numbers and its pictures; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"streaming.{suffix}" for suffix in ("md", "json", "png")]
     paths[0].write_text(page(records))
     paths[1].write_text(compact(records))
     picture(records).savefig(paths[2], dpi=110)
-    return paths
+    return [*paths, *drift_page.save_picture(records, folder)]
