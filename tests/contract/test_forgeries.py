@@ -96,7 +96,7 @@ def strange_threads() -> Any:
 
 def impossible_variance() -> Any:
     model = onkel.KRLSClassifier(gamma=0.5, budget=5).partial_fit(X[:50], y[:50])
-    model._learner.budget.spread.values[2, 2] = -1.0
+    model._learner.budget.spread.values[0, 2, 2] = -1.0
     return model
 
 

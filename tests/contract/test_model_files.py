@@ -441,8 +441,8 @@ def no_rows(model: Any, arrays: Any, metadata: Any) -> None:
     model["fitted"]["_recent"] = None
 
 
-def no_next_refit(model: Any, arrays: Any, metadata: Any) -> None:
-    model["fitted"]["_next_refit"] = "soon"
+def no_next_order(model: Any, arrays: Any, metadata: Any) -> None:
+    model["fitted"]["_next_order"] = "soon"
 
 
 def no_gamma(model: Any, arrays: Any, metadata: Any) -> None:
@@ -472,7 +472,7 @@ def no_scale(model: Any, arrays: Any, metadata: Any) -> None:
     "change",
     [
         *(fewer_targets, fewer_weights, negative_weight, unknown_class, fewer_rows),
-        *(infinite_row, strange_columns, no_rows, no_next_refit, no_gamma),
+        *(infinite_row, strange_columns, no_rows, no_next_order, no_gamma),
         *(another_scaler, rows_for_a_scaler, wider_scaler, no_scale),
     ],
     ids=lambda change: change.__name__,

@@ -37,10 +37,11 @@ from onkel.refit.values import weighed
 # Rows of a stream before the first re-fit and the first trial, and the growth from one
 # trial to the next, or after a label that the fixed model does not know.
 FIRST_ORDER, FIRST_TRIAL, GROWTH, SOON = 512, 2048, 1.6, 1.2
-# What is ordered is to be over in the background when it is due. A re-fit takes about
-# as long as the stream takes for `PATIENCE` (rows + `BESIDES`) centres / (quick ones)^2
-# rows, a trial as long as for the rows that are tried, at the most.
-PATIENCE, BESIDES = 1000, 2000
+# What is ordered is to be over in the background when it is due. A trial takes as long
+# as the stream takes for the rows that are tried, at the most; a re-fit `PATIENCE`
+# (rows + `BESIDES`) centres, where a row of the stream is the polynomial `OF_A_ROW` in
+# the number of quick centres. On one core it takes half of that.
+PATIENCE, BESIDES, OF_A_ROW = 1400, 2000, (1, 150, 5000)
 # To learn from.
 NOTHING = np.zeros(0)
 # What a re-fit leaves.
@@ -346,7 +347,7 @@ class StreamingMachine(QuickMachine):
             self._next_order, self._next_trial = now, math.ceil(GROWTH * now)
         else:
             work = (len(y) + BESIDES) * self._fixed_size() * PATIENCE
-            wait = math.ceil(work / self._quick_size(outputs) ** 2)
+            wait = math.ceil(work / np.polyval(OF_A_ROW, self._quick_size(outputs)))
             self._next_order = self._next_trial
         is_trial, self._is_trial_due = self._is_trial_due, not self._is_trial_due
         seed = int(self._draws.integers(2**32))
