@@ -84,15 +84,16 @@ def measured(case: Case) -> list[str]:
     """Export a model in all ways; a line of the table."""
     X = rows(ASKED, 1)[0].astype(np.float32)
     formula, wanted = formula_of(case.model), by_the_model(case.model, X)
-    cells, others = [], 0
+    cells, others = [], []
     for precision in ("auto", "single"):
         with tempfile.TemporaryDirectory() as folder:
             in_c = by_c(formula, X, Path(folder), precision)
         for found in (by_onnx(formula, X, precision), in_c):
             largest = max(apart(found, wanted), chances_apart(found, wanted))
             cells.append(f"{largest:.1e}")
-            others += other_labels(found, wanted)
-    return [case.name, case.task, *cells, str(others) if "label" in wanted else ""]
+            others.append(str(other_labels(found, wanted)))
+    told = ", ".join(others) if "label" in wanted else ""
+    return [case.name, case.task, *cells, told]
 
 
 def page(lines: Sequence[Sequence[str]]) -> str:
@@ -103,7 +104,8 @@ def page(lines: Sequence[Sequence[str]]) -> str:
         f"{ASKED:,} rows that the models have not seen, of single precision; models of",
         f"{LEARNT:,} rows, in double precision, with their defaults. The largest",
         "difference of scores, predictions or features as a share of the largest of",
-        "them, or of probabilities, if that is more; and how many labels are others.",
+        "them, or of probabilities, if that is more; and in each of the four how many",
+        "labels are others.",
         'ONNX in onnxruntime, C compiled by `cc -std=c99`; `precision="auto"` and',
         '`"single"`. Regenerate: `python -m studies.export`.',
         "",

@@ -1,11 +1,13 @@
 """Expansions: steps of a formula for sums over centres and explicit features."""
 
+import math
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from onkel.engine.evaluation import kernel_values, norms_of
 from onkel.engine.fitted_expansion import FittedExpansion, expansion_of
 from onkel.engine.mapper import Mapper
 from onkel.export.formula import (
@@ -23,13 +25,11 @@ from onkel.features.dispatch import width
 from onkel.features.fourier import Fourier
 from onkel.features.identity import Identity
 from onkel.features.nystrom import Nystrom
+from onkel.model.rows import beside, rows_of
 from onkel.problem.kernels import LARGEST_GAMMA, Kernel, Kind
 
 # Centres that are asked how much rounding takes.
-SOME = 1000
-# Share of a term that is lost: its coefficient, distance, gamma and exponential are all
-# rounded, and then the sum is.
-ROUNDED = 2.0 * float(np.finfo(np.float32).eps)
+SOME = 100
 # What is summed up for each kernel.
 VALUES: dict[int, Callable[[Kernel, np.ndarray], Step]] = {
     Kind.RBF: lambda kernel, points: Radial(_gamma(kernel), points),
@@ -50,7 +50,6 @@ def expansion(fitted: FittedExpansion) -> Expansion:
 
     Examples
     --------
-    >>> from onkel.engine.fitted_expansion import expansion_of
     >>> from onkel.problem import kernels
     >>> kernel = kernels.make("rbf", 0.5, 1, 0.0)
     >>> step = expansion(expansion_of(kernel, np.eye(2), np.ones((1, 2))))
@@ -70,24 +69,34 @@ def expansion(fitted: FittedExpansion) -> Expansion:
         # Sums over centres of a linear kernel are sums over features.
         is_linear = kind == Kind.LINEAR
         weights.append(coef[:, count:] @ centers if is_linear else coef[:, count:])
-        rounding = 0.0 if is_linear else rounding_of(fitted)
+        if not is_linear:
+            rounding = rounding_of(kernel, centers, coef[:, count:])
     if not values:  # nothing was learnt yet
         values.append(Itself())
         weights.append(np.zeros((len(coef), points.shape[1])))
     return Expansion(tuple(values), np.concatenate(weights, axis=1), rounding)
 
 
-def rounding_of(fitted: FittedExpansion) -> float:
-    """Return what single precision may take of a score, as a share of the largest.
+def rounding_of(kernel: Kernel, centers: np.ndarray, coef: np.ndarray) -> float:
+    """Return what single precision takes of sums over centres, over the largest sum.
 
-    By the scores at the centres: there is no better guess at rows to come.
+    It is tried, at some of the centres: there is no better guess at rows to come. A
+    bound would be ten to fifty times too large, or tell nothing of the order of terms.
     """
-    rows = fitted.centers[:SOME]
-    terms = fitted._replace(coef=np.abs(fitted.coef)).score(rows)
-    largest, most = (
-        float(np.abs(scores).max()) for scores in (fitted.score(rows), terms)
-    )
-    return ROUNDED * most / largest if largest > 0.0 else 0.0
+    tried = centers[:: math.ceil(len(centers) / SOME)]
+    values = np.empty((len(tried), len(centers)))
+    rows, norms = rows_of(tried, np.float64), norms_of(kernel, centers)
+    kernel_values(kernel, rows, beside(rows, centers), norms, values)
+    exact, known = values @ coef.T, values.astype(np.float32)
+    largest = float(np.abs(exact).max())
+    if largest == 0.0:
+        return 0.0
+    lost = 0.0
+    for sums, weights in zip(exact.T, coef.astype(np.float32), strict=True):
+        # One term after the other, as programs add them up.
+        single = np.add.accumulate(known * weights, axis=1)[:, -1]
+        lost = max(lost, float(np.abs(single - sums).max()))
+    return lost / largest
 
 
 def mapped(mapper: Mapper) -> Steps:

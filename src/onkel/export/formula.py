@@ -132,7 +132,7 @@ class Expansion(NamedTuple):
 
     values: Steps
     coef: np.ndarray  # shape (sums, values)
-    # What single precision may take of the sums, as a share of the largest.
+    # What single precision takes of the sums, as a share of the largest.
     rounding: float = 0.0
 
     def width(self, inputs: int) -> int:
