@@ -100,6 +100,7 @@ def test_precision_is_as_wanted() -> None:
         fitted("NystromFeatures", "values", budget=300, rank=300, gamma=0.1)
     )
     assert b"static const double" in as_c(formula, "model.c", "model")
+    assert b"in double precision" in as_c(formula, "model.c", "model")
     assert b"double" not in as_c(formula, "model.c", "model", "single")
     assert b"exp(" in as_c(formula, "model.c", "model", "double")
 

@@ -16,6 +16,13 @@ from onkel.storage.whole_file import whole
 # What names of files of their own may begin with; an underscore is the compiler's.
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
+# Why a file has numbers that are large, and slow on small machines.
+DOUBLE = (
+    "Sums over centres are in double precision, because their terms nearly cancel, or",
+    'because that was wanted. With precision="single" all is smaller and quicker, and',
+    "has fewer digits.",
+)
+
 
 def to_c(
     model: Any,
@@ -104,6 +111,8 @@ def _about(
             "",
             *(f"    x[{i}] {literal(n)}" for i, n in enumerate(formula.names)),
         ]
+    if source.has_double:
+        lines += ["", *DOUBLE]
     lines += [
         "",
         f"Constants take {source.size:,} bytes. Compile, and link with -lm:",

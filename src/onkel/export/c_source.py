@@ -30,6 +30,7 @@ class Source:
         self.name, self.precision = name, Precision(precision)
         self.dtype: type[np.floating] = np.float32  # of what is computed now
         self.size = 0  # bytes of all arrays
+        self.has_double = False
         self._lines: list[str] = []
         self._count = 0
 
@@ -55,6 +56,7 @@ class Source:
         """Add an array of one or two dimensions; returns its name."""
         known = rounded(values, what, self.dtype)
         self.size += known.nbytes
+        self.has_double |= self.dtype is np.float64
         name = self._named("array")
         shape = "".join(f"[{length}]" for length in known.shape)
         rows = known if known.ndim > 1 else [known]
