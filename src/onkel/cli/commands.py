@@ -20,6 +20,7 @@ COMMANDS = {
     "fit": ("fit:fit", "Learn a model from a file and save it."),
     "predict": ("predict:predict", "Predict the rows of a file."),
     "evaluate": ("evaluate:evaluate", "Say how well a model predicts a file."),
+    "export": ("export:export", "Write a model as ONNX or as C."),
     "race": ("race:race", "Race all systems on a file: tables, pictures, a page."),
     "tune": ("tune:tune", "Find the parameters of a system."),
     "reproduce": ("reproduce:reproduce", "Repeat a table or figure of a paper."),

@@ -16,26 +16,42 @@ class Opened(NamedTuple):
     odds: Odds | None = None  # of svm-train -b 1
 
 
-def opened(path: Path) -> Opened:
-    """Read a model, and how its rows are to be prepared."""
+class Found(NamedTuple):
+    """A model, and what may have been saved with it: nothing, by onkel.save."""
+
+    model: Any
+    preparation: Preparation | None = None
+    odds: Odds | None = None
+
+
+def found(path: Path) -> Found:
+    """Read a model, whoever saved it."""
     contents = model_file.read(path)
     model, extra = contents.estimator, contents.extra
     if not isinstance(extra, dict) or "preparation" not in extra:
-        raise ValueError(
-            f"{path} does not say how the columns of a file become rows: it was saved "
-            "by onkel.save, not by `onkel fit`. Use it from Python: onkel.load"
-        )
+        return Found(model)
     try:
         preparation = Preparation.from_state(extra["preparation"], contents.arrays)
         if extra.get("odds") is None:
-            return Opened(model, preparation)
+            return Found(model, preparation)
         classes = len(getattr(model, "classes_", ()))
-        return Opened(model, preparation, Odds.from_state(extra["odds"], classes))
+        return Found(model, preparation, Odds.from_state(extra["odds"], classes))
     except Exception as error:  # a digest is no signature
         raise model_file.ModelFileError(
             f"{path} does not say in a way that makes sense how the columns of a file "
             f"become rows: {error!r}"
         ) from error
+
+
+def opened(path: Path) -> Opened:
+    """Read a model, and how its rows are to be prepared."""
+    model, preparation, odds = found(path)
+    if preparation is None:
+        raise ValueError(
+            f"{path} does not say how the columns of a file become rows: it was saved "
+            "by onkel.save, not by `onkel fit`. Use it from Python: onkel.load"
+        )
+    return Opened(model, preparation, odds)
 
 
 def size_of(model: Any) -> dict[str, int]:

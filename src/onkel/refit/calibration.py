@@ -49,11 +49,15 @@ def pieces(scores: np.ndarray, bends: tuple[float, ...] = FEW_BENDS) -> np.ndarr
     return np.stack(parts, axis=-1)
 
 
+def bends_of(slopes: np.ndarray) -> tuple[float, ...]:
+    """Return where g with these slopes bends: their number tells."""
+    return BENDS if len(slopes) > len(BENDS) else FEW_BENDS
+
+
 def log_odds(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """G of the scores."""
-    bends = BENDS if len(slopes) > len(BENDS) else FEW_BENDS
     with blas_in_one_thread:
-        return pieces(np.asarray(scores, np.float64), bends) @ slopes
+        return pieces(np.asarray(scores, np.float64), bends_of(slopes)) @ slopes
 
 
 def chances(odds: np.ndarray) -> np.ndarray:
