@@ -93,6 +93,20 @@ class Compiled:
         """Run the code."""
         return self.code(*arguments)
 
+    def entry(self, *arguments: Any) -> Callable:
+        """Return the code for arguments of the types of these.
+
+        A call begins with a look at the types of all arguments. Of a model and a block
+        that takes longer than a row; who calls with the same types again and again, and
+        sees to it that they are the same, need not have them looked at.
+        """
+        code = self.code
+        if code is self.function:
+            return self.function
+        types = tuple(map(code.typeof_pyval, arguments))
+        code.compile(types)
+        return cast(Callable, code.overloads[types].entry_point)
+
     def symbol(self, arguments: Any) -> tuple[str, Any]:
         """Compile for those types; return the name of the code, and what it returns.
 
