@@ -30,7 +30,7 @@ def approval(rows: int) -> Rows:
 
 
 def streams_for(model: Any, scale: int = 1) -> Iterator[Rows]:
-    """As `river.checks._yield_datasets`, but short, so that all systems can have them."""
+    """As `river.checks._yield_datasets`, but short, so that all can have them."""
     rows = SHORT if scale == 1 else LONG
     if isinstance(model, base.Regressor):
         yield approval(rows)

@@ -1,5 +1,6 @@
 """River's own checks, for every system."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -15,6 +16,12 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """All systems together would take minutes on the rows that River takes."""
     if not EVERYTHING:
         monkeypatch.setattr(checks, "_yield_datasets", streams_for)
+
+
+@pytest.fixture(autouse=True)
+def frozen() -> None:
+    """One check looks for rubbish, among all that numba keeps of what it compiled."""
+    gc.freeze()
 
 
 def models(name: str) -> list[Any]:

@@ -48,7 +48,7 @@ def resized(strategy: Any, model: Model) -> Any:
 
 @singledispatch
 def widened(strategy: Any, model: Model, added: int) -> Any:
-    """Return the strategy for a model whose points have so many more features, all 0."""
+    """Return the strategy for a model of so many more features, 0 in all points."""
     return resized(strategy, model)
 
 

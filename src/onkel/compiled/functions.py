@@ -66,6 +66,15 @@ def _target() -> str:
     return TARGET
 
 
+def _kind(value: Any) -> Any:
+    """Return what the type of a value depends on; numba takes ten times as long."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_kind, value))
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype, value.ndim, value.flags.num
+    return type(value)
+
+
 class Compiled:
     """A function that Python calls, compiled when it first does."""
 
@@ -74,6 +83,7 @@ class Compiled:
         note_source(function)
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
+        self._entries: dict[Any, Callable] = {}
         FUNCTIONS[self.name] = self
 
     @functools.cached_property
@@ -103,9 +113,12 @@ class Compiled:
         code = self.code
         if code is self.function:
             return self.function
-        types = tuple(map(code.typeof_pyval, arguments))
-        code.compile(types)
-        return cast(Callable, code.overloads[types].entry_point)
+        key = tuple(map(_kind, arguments))
+        if key not in self._entries:
+            types = tuple(map(code.typeof_pyval, arguments))
+            code.compile(types)
+            self._entries[key] = code.overloads[types].entry_point
+        return self._entries[key]
 
     def symbol(self, arguments: Any) -> tuple[str, Any]:
         """Compile for those types; return the name of the code, and what it returns.

@@ -2,9 +2,9 @@
 
 A call of `Learner.learn` allocates, copies and asks a hundred things that are the same
 for row after row; then the compiled code looks at the types of a hundred arrays. For
-one row that takes fifty times as long as the row. So here the arguments of the compiled
-code are put together once, and hold until the model gets other arrays. What the code
-does is the same, and so are the bits of the model.
+one row that takes thirty times as long as the row. So here the arguments of the
+compiled code are put together once, and hold until the model gets other arrays. What
+the code does is the same, and so are the bits of the model.
 
 The model changes in place, without a copy that could bring it back. So a row is looked
 at first: only if all numbers that take part are so small that no product of a few of
@@ -24,7 +24,6 @@ from onkel.engine.fitted_expansion import FittedExpansion
 from onkel.engine.learner import Learner
 from onkel.engine.passes import Batch, Limits
 from onkel.engine.threads import blas_in_one_thread
-from onkel.features.fourier import Fourier
 from onkel.features.nystrom import Nystrom
 from onkel.model.averages import Last
 from onkel.model.rows import Centers, Points, Rows, rows_of
@@ -35,8 +34,9 @@ from onkel.problem.rates import base
 # Numbers are small up to this power of the largest: scores, steps and squared norms are
 # products of fewer than ten of them.
 SMALL = 0.1
-# Entries of a matrix from which BLAS would multiply it in several threads.
-THREADED = 9216
+# Entries of a matrix from which OpenBLAS multiplies it with a vector in several threads
+# (since 0.3.27; older ones begin sooner). To forbid it takes longer than most rows.
+THREADED = 460_800
 
 
 def largest_square(kernel: Kernel, small: float) -> float:
@@ -91,7 +91,7 @@ class OneRow:
         self._batch = Batch(rows, self._target, self._weight, self._scores)
         self._small = float(np.finfo(learner.dtype).max) ** SMALL
         self._largest = largest_square(learner.plan.kernel, self._small)
-        self._is_calm = are_small(learner.plan, self._small)
+        self._is_calm = are_small(learner.plan, self._small) and self._coef_is_small()
         self._bind()
 
     def _bind(self) -> None:
@@ -108,7 +108,7 @@ class OneRow:
         counters = model.counters
         self._count, self._halted = counters["count"], counters["halted"]
         self._t, self._factor = counters["t"], counters["factor"]
-        is_large = _largest_product(learner.model) >= THREADED
+        is_large = _largest_matrix(learner.model) >= THREADED
         self._alone: Any = blas_in_one_thread if is_large else nullcontext()
         self._answer: FittedExpansion | None = None
         self._entry: Callable[..., None] | None = None
@@ -118,8 +118,8 @@ class OneRow:
 
         It is not if there is a NaN in it.
         """
-        x = self.x[0]
-        return bool(x.dot(x) <= self._largest)
+        # np.dot would warn of an overflow.
+        return bool(np.vdot(self.x, self.x) <= self._largest)
 
     def learn(self, target: float, weight: float) -> bool:
         """Learn the row in `x`; False, and nothing has changed, if it is none for here.
@@ -136,9 +136,12 @@ class OneRow:
             if self._learn() != 1 or self._halted[0]:
                 if not self._go_on():
                     return False
-        coef = self.learner.model.coef
-        self._is_calm = bool(np.vdot(coef, coef) < small * small)
+        self._is_calm = self._coef_is_small()
         return True
+
+    def _coef_is_small(self) -> bool:
+        coef = self.learner.model.coef
+        return bool(np.vdot(coef, coef) < self._small * self._small)
 
     def _go_on(self) -> bool:
         """Do what the walk leaves to the learner, which then has other arrays."""
@@ -181,13 +184,17 @@ class OneRow:
         return out
 
     def _answered(self) -> FittedExpansion:
-        """As the learner's answer; where that is just its model, in a tenth of the time."""
+        """Return the learner's answer, sooner where that is just its model."""
         learner = self.learner
         model, plan = learner.model, learner.plan
         if not isinstance(model.average, Last) or isinstance(model.mapping, Nystrom):
-            return learner.answer()
+            answer = learner.answer()
+            # Code that does not look at types must get the same ones each time.
+            return answer._replace(coef=np.ascontiguousarray(answer.coef))
         scale = float(self._factor[0] * base(plan.rate, self._t[0]))
-        coef = model.average.of(model.coef[:, : self._count[0]], scale)
+        coef = np.ascontiguousarray(
+            model.average.of(model.coef[:, : self._count[0]], scale)
+        )
         return FittedExpansion(
             plan.kernel, model.mapping, model.points, model.norms, coef
         )
@@ -199,11 +206,7 @@ def _calling(function: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     return lambda: entry(*arguments)
 
 
-def _largest_product(model: Model) -> int:
-    """Entries of the largest matrix that a row is multiplied with."""
-    capacity, features = model.points.shape
-    # The slots of sines have no frequencies of their own.
-    unused = model.mapping.size // 2 if isinstance(model.mapping, Fourier) else 0
-    others = [*model.cache, *model.mapping]
-    sizes = [array.size for array in others if isinstance(array, np.ndarray)]
-    return max((capacity - unused) * features, *sizes, 0)
+def _largest_matrix(model: Model) -> int:
+    """Entries of the largest matrix that a row may be multiplied with."""
+    arrays = [model.points, *model.cache, *model.mapping]
+    return max(array.size for array in arrays if isinstance(array, np.ndarray))

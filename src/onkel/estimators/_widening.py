@@ -1,10 +1,10 @@
 """Widening: a stream whose rows have more features from now on.
 
 In all rows so far they were 0, so that no kernel value between these changes. Random
-features get a frequency for each new column, drawn by a generator of its own: it depends
-on the seed and the number of the column alone. For independent frequencies that is the
-map that one draw for all columns could have given as well; orthogonal ones keep their
-distribution, each for itself, and are at right angles in the former columns only.
+features get a frequency for each new column, drawn by a generator of its own: it
+depends on the seed and the number of the column alone. For independent frequencies that
+is a map that one draw for all columns could have given as well; orthogonal ones keep
+their distribution, each by itself, and are at right angles in the first columns only.
 """
 
 from typing import Any

@@ -212,9 +212,7 @@ class Whole(NamedTuple):
 
     def widened(self, features: int) -> "Whole":
         """Copy for points with more features, all 0."""
-        return self._replace(
-            points=enlarged(self.points, len(self.points), features)
-        )
+        return self._replace(points=enlarged(self.points, len(self.points), features))
 
     def with_room(self, rows: int) -> "Whole":
         """Copy with room for so many rows, and some more."""

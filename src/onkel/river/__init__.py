@@ -15,7 +15,7 @@ True
 """
 
 try:
-    import river
+    import river  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "onkel.river needs River, which is not installed: pip install 'onkel[river]'"

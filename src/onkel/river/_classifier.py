@@ -7,7 +7,7 @@ from river import base
 
 from onkel.estimators._labels import encode
 from onkel.refit.calibration import chances
-from onkel.river._model import OnlineModel
+from onkel.river._model import NUMBERS, OnlineModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,9 @@ class OnlineClassifier(OnlineModel, base.MiniBatchClassifier):
             return  # from one label nothing can be learnt
         classes, given = self._system.classes_, getattr(self, "class_weight", None)
         weights = [float((given or {}).get(name, 1)) for name in self._names]
-        known = zip(self._names, encode(classes, classes).tolist(), weights, strict=True)
+        known = zip(
+            self._names, encode(classes, classes).tolist(), weights, strict=True
+        )
         self._known = {label[0]: Label(*label) for label in known}
 
     # ---- learning
@@ -81,7 +83,7 @@ class OnlineClassifier(OnlineModel, base.MiniBatchClassifier):
             label = self._known.get(y) if self._left else None
         except TypeError:  # what has no hash is no label
             label = None
-        if label is not None and isinstance(w, float | int) and self._fill(x, False):
+        if label is not None and isinstance(w, NUMBERS) and self._fill(x, False):
             weight = w * label.weight
             if self._way.learn(label.target, weight):  # type: ignore[union-attr]
                 if self._left > 0:
@@ -194,7 +196,7 @@ class OnlineClassifier(OnlineModel, base.MiniBatchClassifier):
     def _refuse_without_probabilities(self) -> None:
         has = getattr(self._system, "_has_probabilities", None)
         if has is None or not has():
-            advice = " with loss='log_loss' has" if has else ""
+            advice = "" if has is None else " with another loss than 'log_loss'"
             raise NotImplementedError(
                 f"{type(self).__name__} has no probabilities{advice}: score_one has "
                 "scores, of which predict_one takes the largest"

@@ -24,7 +24,7 @@ ENCODE = (
     "Let River make numbers of text, for example with compose.SelectType(str) | "
     "preprocessing.OneHotEncoder()."
 )
-IMPUTE = "Leave the feature out of the row, or impute it."
+IMPUTE = "Leave it out of the row, which makes it 0, or impute it."
 
 
 def in_order(names: Collection[Any]) -> list[Any]:
@@ -105,15 +105,15 @@ class Columns:
             refuse_culprit(error, known)
         limit = largest_entry(np.float64, width)
         for row, column in np.argwhere(~(np.abs(values) <= limit))[:1]:
-            name = f"{known.columns[column]!r} of row {row}"
-            _number(name, float(values[row, column]), limit)
+            value = float(values[row, column])
+            _number(known.columns[column], value, limit, f" in row {row}")
         out = np.zeros((len(X), width))
         out[:, [self.places[name] for name in known.columns]] = values
         return out
 
     # ---- rows, as fast as can be
 
-    def filler(self, out: np.ndarray) -> Callable[[Any, bool], bool]:
+    def filler(self, out: Any) -> Callable[[Any, bool], bool]:
         """Return what writes a row into `out`, and says whether it could.
 
         It cannot if there are values that are no numbers, or, unless these are to be
@@ -148,22 +148,20 @@ class Columns:
         return fill
 
 
-def _number(name: Any, value: Any, limit: float) -> float:
+def _number(name: Any, value: Any, limit: float, where: str = "") -> float:
     """Return the value of a feature as a number, or say why it is none."""
     found = None if isinstance(value, float) else nature(value)
-    if found is None and isinstance(value, str | bytes):  # of digits
+    if isinstance(value, str | bytes):  # of digits, too
         found = f"text, {str(value)!r},", ENCODE
     if found is not None:
-        advice = ENCODE if isinstance(value, str | bytes) else found[1]
-        raise EntryError(f"Feature {name!r} is {found[0]} where it must be a number. {advice}")
+        raise EntryError(f"Feature {name!r} is {found[0]}{where}. {found[1]}")
     number = float(value)
     if abs(number) <= limit:
         return number
+    problem, advice = "infinite", IMPUTE
     if number != number:
-        raise ValueError(f"Feature {name!r} is NaN. {IMPUTE}")
-    if abs(number) == np.inf:
-        raise ValueError(f"Feature {name!r} is infinite. {IMPUTE}")
-    raise ValueError(
-        f"Feature {name!r} is {number:g}, whose square overflows. Scale the features, "
-        "for example with preprocessing.StandardScaler()."
-    )
+        problem = "NaN"
+    elif abs(number) != np.inf:
+        problem = f"{number:g}, whose square overflows,"
+        advice = "Scale the features, for example with preprocessing.StandardScaler()."
+    raise ValueError(f"Feature {name!r} is {problem}{where}. {advice}")

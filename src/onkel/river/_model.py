@@ -8,8 +8,9 @@ on statistics are known better, and any with something odd about it. Both ways g
 same bits.
 """
 
+import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from river import base
@@ -25,8 +26,10 @@ from onkel.river._columns import (
 )
 from onkel.river._replay import replayed
 
-# What is there for single rows only, and made when it is needed.
-TRANSIENT = ("_way", "_fill", "_left")
+# What targets and weights of the quick way are.
+NUMBERS: Any = (float, int, np.floating, np.integer)
+# What follows from the rest, and is made when it is needed.
+TRANSIENT = ("_way", "_fill", "_left", "_known", "_names")
 
 
 def _nowhere(x: Any, leave_out: bool) -> bool:
@@ -39,7 +42,7 @@ class OnlineModel(base.Estimator):
 
     Attributes
     ----------
-    features
+    columns
         Names of the features so far, in the order of the system's columns.
     """
 
@@ -68,10 +71,10 @@ class OnlineModel(base.Estimator):
     @classmethod
     def _parameters(cls) -> list[str]:
         """Names of the parameters that the system knows, too."""
-        return [name for name in cls.__dataclass_fields__ if name != "seed"]  # type: ignore[attr-defined]
+        return [name for name in cls.__dataclass_fields__ if name != "seed"]
 
     @property
-    def features(self) -> tuple[Any, ...]:
+    def columns(self) -> tuple[Any, ...]:
         """Names of the features so far, in the order of the system's columns."""
         return self._columns.names
 
@@ -80,10 +83,8 @@ class OnlineModel(base.Estimator):
 
         It predicts and goes on learning by itself, `onkel.save` saves it, and it has
         what this face does not show, such as `support_vectors_`. Its columns are those
-        of `features`; there may be a few more, for names to come, which are 0.
+        of `columns`; there may be a few more, for names to come, which are 0.
         """
-        import copy
-
         return copy.deepcopy(self._system)
 
     # ---- the quick way
@@ -95,7 +96,10 @@ class OnlineModel(base.Estimator):
     def _open(self) -> None:
         """Make the quick way, if the system is one that has learnt and has such."""
         system = self._system
-        if not isinstance(system, RecipeEstimator) or not system.__sklearn_is_fitted__():
+        if (
+            not isinstance(system, RecipeEstimator)
+            or not system.__sklearn_is_fitted__()
+        ):
             return
         self._way = OneRow(system._learner)
         self._fill = self._columns.filler(self._way.x)
@@ -142,6 +146,10 @@ class OnlineModel(base.Estimator):
     def _learn_long(self, x: Any, y: Any, w: Any) -> None:
         """Learn a row by the long way, or refuse it and change nothing."""
         refuse_nameless(x)
+        if np.ndim(y) > 0:
+            raise ValueError(f"y must be one label or target, got {y!r}")
+        if w is not None and not isinstance(w, NUMBERS):
+            raise ValueError(f"w must be a weight, got {w!r}")
         weight = None if w is None else np.array([w])
         self._learn_rows(x, Columns.row, np.array([y]), weight)
 
@@ -198,5 +206,5 @@ class OnlineModel(base.Estimator):
             **{"budget": 20, "max_core": 20, "n_components": 20, "rank": 5},
             **{"merge_size": 4, "memory_size": 50},
         }
-        known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+        known = cls.__dataclass_fields__
         yield {name: value for name, value in small.items() if name in known}

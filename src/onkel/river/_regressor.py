@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from river import base
 
-from onkel.river._model import OnlineModel
+from onkel.river._model import NUMBERS, OnlineModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ class OnlineRegressor(OnlineModel, base.MiniBatchRegressor):
     def _learn(self, x: Any, y: Any, w: Any) -> None:
         if self._way is None:
             self._open()
-        is_plain = isinstance(y, float | int) and isinstance(w, float | int)
+        is_plain = isinstance(y, NUMBERS) and isinstance(w, NUMBERS)
         if self._left and is_plain and self._fill(x, False):
             if self._way.learn(y, w):  # type: ignore[union-attr]
                 if self._left > 0:
