@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -46,6 +47,7 @@ def test_rows_are_learnt_and_scored_as_by_the_learner() -> None:
     assert ours.n_mistakes_ == theirs.n_mistakes_
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled at all")
 def test_nothing_is_compiled_anew() -> None:
     model = begun()
     model.predict(rest(0)[0])
