@@ -23,10 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel.budget.declaration import strategy
-from onkel.budget.dispatch import absorb, refuse_nonsense, resized
+from onkel.budget.dispatch import absorb, refuse_nonsense, resized, widened
 from onkel.compiled.draws import Draws, uniform
 from onkel.compiled.functions import inlined, inner
 from onkel.model.distances import (
+    MODULUS,
+    MULTIPLIER,
     hash_of_cell,
     in_cell,
     load_row,
@@ -91,6 +93,16 @@ def _resized(budget: Cover, model: Model) -> Cover:
     for slot in np.flatnonzero(mark != NO_CORE):
         _enter(new, int(slot))
     return new
+
+
+@widened.register
+def _widened(budget: Cover, model: Model, added: int) -> Cover:
+    if budget.shape == Shape.GRID:
+        # What a feature of 0 does to the hash of a cell, which goes on from the last.
+        moved = budget.mark * np.int64(pow(MULTIPLIER, added, MODULUS)) % MODULUS
+        mark = np.where(budget.mark == NO_CORE, NO_CORE, moved).astype(np.int32)
+        budget = budget._replace(mark=mark)
+    return _resized(budget, model)
 
 
 @refuse_nonsense.register

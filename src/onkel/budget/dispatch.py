@@ -3,7 +3,8 @@
 A strategy that decides both when and how answers `absorb`. One that only knows how,
 and leaves the when to another (see `bernoulli`), answers `maintain`, and perhaps
 `in_span` and `add_to_span`: all four compiled. One that keeps arrays of its own says
-how these follow the model, in Python: `resized`, `relabelled` and `refuse_nonsense`.
+how these follow the model, in Python: `resized`, `widened`, `relabelled`
+and `refuse_nonsense`.
 """
 
 from functools import singledispatch
@@ -43,6 +44,12 @@ def add_to_span(strategy: Any, model: Model, output: int, weight: float) -> None
 def resized(strategy: Any, model: Model) -> Any:
     """Return the strategy with room for as many centres as the model has room for."""
     return strategy
+
+
+@singledispatch
+def widened(strategy: Any, model: Model, added: int) -> Any:
+    """Return the strategy for a model of so many more features, 0 in all points."""
+    return resized(strategy, model)
 
 
 @singledispatch

@@ -66,6 +66,15 @@ def _target() -> str:
     return TARGET
 
 
+def _kind(value: Any) -> Any:
+    """Return what the type of a value depends on; numba takes ten times as long."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_kind, value))
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype, value.ndim, value.flags.num
+    return type(value)
+
+
 class Compiled:
     """A function that Python calls, compiled when it first does."""
 
@@ -74,6 +83,7 @@ class Compiled:
         note_source(function)
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
+        self._entries: dict[Any, Callable] = {}
         FUNCTIONS[self.name] = self
 
     @functools.cached_property
@@ -92,6 +102,23 @@ class Compiled:
     def __call__(self, *arguments: Any) -> Any:
         """Run the code."""
         return self.code(*arguments)
+
+    def entry(self, *arguments: Any) -> Callable:
+        """Return the code for arguments of the types of these.
+
+        A call begins with a look at the types of all arguments. Of a model and a block
+        that takes longer than a row; who calls with the same types again and again, and
+        sees to it that they are the same, need not have them looked at.
+        """
+        code = self.code
+        if code is self.function:
+            return self.function
+        key = tuple(map(_kind, arguments))
+        if key not in self._entries:
+            types = tuple(map(code.typeof_pyval, arguments))
+            code.compile(types)
+            self._entries[key] = code.overloads[types].entry_point
+        return self._entries[key]
 
     def symbol(self, arguments: Any) -> tuple[str, Any]:
         """Compile for those types; return the name of the code, and what it returns.

@@ -40,7 +40,7 @@ from onkel.model.center_cache import Gram
 from onkel.model.inverse import Inverse, repair
 from onkel.model.rows import Rows, order_for, part, rows_of
 from onkel.model.rows_ahead import Ahead, Alone
-from onkel.model.state import allocate, facing, relabelled, resized
+from onkel.model.state import allocate, facing, relabelled, resized, widened
 from onkel.problem import kernels
 from onkel.problem.rates import base
 
@@ -381,6 +381,18 @@ class Learner:
         """Let the model, and what the strategy keeps of it, have so many slots."""
         self.model = resized(self.model, capacity)
         self._resize_budget()
+        self._work = None
+
+    def widen(self, features: int, frequencies: np.ndarray | None = None) -> None:
+        """Let rows have further features, which were 0 in all rows so far.
+
+        `frequencies` are those of the new features, shape (frequencies, new features).
+        """
+        known = self.model.points.shape[1]
+        self.model = widened(self.model, features)
+        if frequencies is not None:
+            self.model.points[: len(frequencies), known:] = frequencies
+        self.budget = dispatch.widened(self.budget, self.model, features - known)
         self._work = None
 
     def _slots(self, rows: int) -> int:

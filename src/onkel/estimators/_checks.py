@@ -62,7 +62,7 @@ def levels_to_the_caller() -> int:
     frame, level = inspect.currentframe(), 0
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in ("onkel", "sklearn", "contextlib"):
+        if package not in ("onkel", "river", "sklearn", "contextlib"):
             return level
         frame, level = frame.f_back, level + 1
     return level

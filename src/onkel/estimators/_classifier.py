@@ -197,7 +197,11 @@ class LossClassifier(WeightedClassifier):
 
     def _log_odds(self, X: Any) -> np.ndarray:
         """Log-odds of the second of two classes; of more, up to a constant a row."""
-        return self._scores(X)
+        return self._odds(self._scores(X))
+
+    def _odds(self, scores: np.ndarray) -> np.ndarray:
+        """Log-odds that scores stand for."""
+        return scores
 
 
 class BatchClassifier(FitsWeighted, ClassWeighted, LabelClassifier):

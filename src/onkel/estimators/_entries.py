@@ -34,7 +34,7 @@ def _is_missing(value: Any) -> bool:
         return False
 
 
-def _nature(value: Any) -> tuple[str, str] | None:
+def nature(value: Any) -> tuple[str, str] | None:
     """Say what a value is, and what to do about it; None for what can be a number."""
     if _is_missing(value):
         return f"a missing value, {value},", MISSING
@@ -150,11 +150,11 @@ def refuse_culprit(error: Exception, X: Any) -> NoReturn:
     if not scipy.sparse.issparse(X) and not set(_kinds(X)) <= set("biuf"):
         for row, column, value in _entries(X):
             # NaN is a number, and refused by those who know what comes of it.
-            nature = None if isinstance(value, float) else _nature(value)
-            if nature is not None:
+            found = None if isinstance(value, float) else nature(value)
+            if found is not None:
                 where = f"row {row}, column {column}{column_name(X, column)}"
                 raise EntryError(
-                    f"Input X contains {nature[0]} in {where}. {nature[1]} ({error})"
+                    f"Input X contains {found[0]} in {where}. {found[1]} ({error})"
                 ) from error
     if isinstance(error, ValueError):
         raise error

@@ -46,9 +46,13 @@ def drawn(
     frequencies = fourier.draw(
         estimator.kernel, gamma, count, inputs, rng, orthogonal=orthogonal
     )
-    # Angles must be finite, for all rows that are not refused.
-    limit = math.sqrt(float(np.finfo(X.dtype).max) / inputs)
-    return Fourier(count), np.clip(frequencies, -limit, limit).astype(X.dtype)
+    return Fourier(count), limited(frequencies, inputs, X.dtype)
+
+
+def limited(frequencies: np.ndarray, inputs: int, dtype: Any) -> np.ndarray:
+    """Frequencies whose angles are finite, for all rows that are not refused."""
+    limit = math.sqrt(float(np.finfo(dtype).max) / inputs)
+    return np.clip(frequencies, -limit, limit).astype(dtype)
 
 
 @group

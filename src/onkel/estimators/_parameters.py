@@ -108,7 +108,7 @@ def kind_of(allowed: list[Any]) -> type | None:
     return None if not kinds else int if kinds == {Integral} else float
 
 
-def _said(cls: type, name: str, what: str) -> Any:
+def said(cls: type, name: str, what: str) -> Any:
     """Return what the nearest class says of a parameter."""
     for base in cls.__mro__:
         declared = vars(base).get("__dataclass_fields__", {}).get(name)
@@ -144,7 +144,7 @@ def system(*, example: str | None = None, score: float = 0.0) -> Callable[[C], C
     def decorate(cls: C) -> C:
         group(cls)
         names = _names(cls)
-        allowed = {name: _said(cls, name, "allowed") for name in names}
+        allowed = {name: said(cls, name, "allowed") for name in names}
         cls._parameter_constraints = allowed  # type: ignore[attr-defined]
         for name in names:
             if (kind := kind_of(allowed[name])) is not None:
@@ -168,5 +168,5 @@ def _documented(cls: Any, names: list[str]) -> list[str]:
     lines = ["", "Parameters", "----------"]
     for name in names:
         default = given.parameters[name].default
-        lines += [f"{name} : default={default!r}", f"    {_said(cls, name, 'text')}"]
+        lines += [f"{name} : default={default!r}", f"    {said(cls, name, 'text')}"]
     return lines

@@ -259,8 +259,8 @@ class KRLSClassifier(KRLS, LossClassifier):
     def _has_probabilities(self) -> bool:
         return True
 
-    def _log_odds(self, X: Any) -> np.ndarray:
-        return self._scores(X) * float(self._fitted().budget.tally[0].slope)
+    def _odds(self, scores: np.ndarray) -> np.ndarray:
+        return scores * float(self._fitted().budget.tally[0].slope)
 
     def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         classes = np.unique(y)

@@ -122,6 +122,10 @@ class Last(NamedTuple):
         """Return the same for another capacity."""
         return self
 
+    def widened(self, features: int) -> "Last":
+        """Return the same for points with more features."""
+        return self
+
     def mapped(self, matrix: np.ndarray) -> "Last":
         """Return the same for outputs mapped by a matrix."""
         return self
@@ -148,6 +152,10 @@ class Mean(NamedTuple):
     def resized(self, size: int, capacity: int) -> "Mean":
         """Copy into another capacity."""
         return _resized(self, size, capacity)
+
+    def widened(self, features: int) -> "Mean":
+        """Return the same for points with more features."""
+        return self
 
     def mapped(self, matrix: np.ndarray) -> "Mean":
         """Map the outputs by a matrix."""
@@ -201,6 +209,10 @@ class Whole(NamedTuple):
     def resized(self, size: int, capacity: int) -> "Whole":
         """Copy into another capacity."""
         return _resized(self, size, capacity)
+
+    def widened(self, features: int) -> "Whole":
+        """Copy for points with more features, all 0."""
+        return self._replace(points=enlarged(self.points, len(self.points), features))
 
     def with_room(self, rows: int) -> "Whole":
         """Copy with room for so many rows, and some more."""

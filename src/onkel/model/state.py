@@ -1,7 +1,7 @@
 """State: what a model is, the block that passes it, and what a row proposes.
 
 `onkel.model.expansion` has what may change a model; here is how it is made, how it gets
-other sizes and outputs, and what of it compiled code takes.
+other sizes, features and outputs, and what of it compiled code takes.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -125,6 +125,15 @@ def resized(model: Model, capacity: int) -> Model:
         label=enlarged(model.label[:size], capacity),
         cache=model.cache.resized(size, capacity),
         average=model.average.resized(size, capacity),
+    )
+
+
+def widened(model: Model, features: int) -> Model:
+    """Copy a model into one whose points have further features, all 0."""
+    points, order = model.points, order_of(model.points)
+    return model._replace(
+        points=enlarged(points, len(points), features, order=order),
+        average=model.average.widened(features),
     )
 
 

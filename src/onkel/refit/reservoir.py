@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from onkel.model.growing import enlarged
+
 # Chunks after which they are put together, so that single rows are no burden.
 MOST_CHUNKS = 64
 
@@ -76,6 +78,14 @@ class Reservoir:
             (X, places[y.astype(int)].astype(np.float64), weight)
             for X, y, weight in self.kept
         ]
+
+    def widened(self, features: int) -> "Reservoir":
+        """Return another with the same rows, dense ones, of more features, all 0."""
+        twin = Reservoir(self.size)
+        twin.kept = [
+            (enlarged(X, len(X), features), y, weight) for X, y, weight in self.kept
+        ]
+        return twin
 
     def copy(self) -> "Reservoir":
         """Return another with the same rows, which never change."""
