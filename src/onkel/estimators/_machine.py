@@ -253,7 +253,10 @@ class KernelMachine(OnDevice, Blockwise, ExpansionEstimator):
 
     def _median(self, X: Any, scaler: Any) -> float:
         """Median of the squared distances of some rows, scaled; 0 without any."""
-        distances = squared_distances(self._scaled_by(scaler, X[:SOME_ROWS]))
+        return self._median_of(self._scaled_by(scaler, X[:SOME_ROWS]))
+
+    def _median_of(self, rows: Any) -> float:
+        distances = squared_distances(rows[:SOME_ROWS])
         return float(np.median(distances)) if len(distances) else 0.0
 
     def _targets(self, y: np.ndarray, weight: np.ndarray, outputs: int) -> Targets:

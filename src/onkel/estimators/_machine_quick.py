@@ -32,6 +32,7 @@ from onkel.problem.losses import Loss
 from onkel.refit.held_out import Targets
 from onkel.refit.reservoir import Reservoir
 from onkel.refit.soft_scaler import SoftScaler
+from onkel.refit.values import weighed
 
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
@@ -51,8 +52,10 @@ FIRST_CHOICE, TRIED, TRIED_WITH, FEWEST_TRIED, CLEAR = 256, 4096, 0.25, 20, 0.05
 # row leaves of those before it in the two memories. Classes tell little of noise, and
 # need no faster memories: there are the steps that repair.
 GAMMAS, NOISES, PACES = (0.5, 2.0), (0.25, 4.0), ((1.0, 0.9995), (0.998, 0.99))
-# Rows that a successor learns with each row that comes.
-PACE = 2
+# And scales: the present one, three others, and that of the fixed machine.
+SCALES = 5
+# Rows that a successor learns with every two that come.
+PACE = 3
 
 
 class Given(NamedTuple):
@@ -65,10 +68,11 @@ class Given(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A scale of the features, None for none, and what goes with it."""
+    """A scale of the features, and what goes with it."""
 
-    scaler: Any
+    scaler: Any  # None for none
     given: Given
+    relevance: Any = None  # shape (features,): weights of scaled features, None for 1
 
 
 class Successor(NamedTuple):
@@ -81,13 +85,12 @@ class Successor(NamedTuple):
 
     def learnt(self, t: int) -> int:
         """Return up to which row it has learnt after `t` rows of the stream."""
-        return min(self.start + PACE * (t - self.begun), t)
+        return min(self.start + PACE * (t - self.begun) // 2, t)
 
     @property
     def due(self) -> int:
         """After how many rows of the stream it has caught up."""
-        backlog = self.begun - self.start
-        return self.begun + -(-backlog // (PACE - 1))
+        return self.begun + 2 * (self.begun - self.start) // (PACE - 2)
 
 
 class QuickMachine(KernelMachine, StreamEstimator):
@@ -164,10 +167,9 @@ class QuickMachine(KernelMachine, StreamEstimator):
         """Scores of the quick learners, of shape (rows, learners, outputs)."""
         return scores.reshape(len(scores), LEARNERS, -1)
 
-    def _scaled_for_quick(self, X: Any, scaled: Any) -> Any:
-        """Rows as the quick learners know them; `scaled` are those of the fixed one."""
-        scaler = self._choice.scaler
-        return scaled if scaler is self.scaler_ else self._scaled_by(scaler, X)
+    def _as_chosen(self, choice: Choice, X: Any) -> Any:
+        """Rows as quick learners with that choice know them."""
+        return weighed(self._scaled_by(choice.scaler, X), choice.relevance)
 
     # ---- what suits them
 
@@ -186,9 +188,18 @@ class QuickMachine(KernelMachine, StreamEstimator):
         self, X: Any, y: np.ndarray, weight: np.ndarray, outputs: int
     ) -> Choice | None:
         """Try on recent rows, with few centres, whether there is something better."""
-        some = max(round(TRIED_WITH * self._quick_size(outputs)), FEWEST_TRIED)
         rows = X[-TRIED:], y[-TRIED:], weight[-TRIED:], outputs
-        return self._best_choice(rows, some)
+        return self._best_choice(rows, self._tried_size(outputs))
+
+    def _tried_size(self, outputs: int) -> int:
+        """Centres of those who try."""
+        return max(round(TRIED_WITH * self._quick_size(outputs)), FEWEST_TRIED)
+
+    @property
+    def _choices(self) -> int:
+        """How many choices are tried, at the most."""
+        of_values = len(NOISES) + len(PACES) if self.is_regression else 0
+        return len(GAMMAS) + of_values + SCALES
 
     def _best_choice(
         self, rows: tuple[Any, np.ndarray, np.ndarray, int], size: int
@@ -224,7 +235,7 @@ class QuickMachine(KernelMachine, StreamEstimator):
     ) -> np.ndarray:
         """Let quick learners learn rows that were seen before; returns their scores."""
         targets = self._targets(y, weight, self._outputs)
-        known = self._scaled_by(choice.scaler, X)
+        known = self._as_chosen(choice, X)
         learning = self._learn_with(quick, known, targets.y, weight)
         return self._apart(np.concatenate(list(learning)))
 
@@ -245,15 +256,21 @@ class QuickMachine(KernelMachine, StreamEstimator):
         return [*made, None]
 
     def _others(self, X: Any, some: Any) -> list[Choice]:
-        """What might suit better than what is there; scales are made of some rows."""
-        scaler, now = self._choice
+        """What might suit better than what is there; scales are made of some rows.
+
+        Also what the fixed machine has found, which knows what features are worth.
+        """
+        scaler, now, relevance = self._choice
         given = [now._replace(gamma=factor * now.gamma) for factor in GAMMAS]
         if self.is_regression:
             given += [now._replace(noise=factor * now.noise) for factor in NOISES]
             paces = [pace for pace in PACES if pace != (now.slow, now.fast)]
             given += [now._replace(slow=slow, fast=fast) for slow, fast in paces]
-        found = [Choice(scaler, each) for each in given]
-        here = self._median(X, scaler) or 1.0
+        found = [Choice(scaler, each, relevance) for each in given]
+        if (self.relevance_ != 1.0).any():
+            fixed = now._replace(gamma=self.gamma_)
+            found.append(Choice(self.scaler_, fixed, self.relevance_))
+        here = self._median_of(self._as_chosen(self._choice, X)) or 1.0
         for other in self._scales(some):
             with np.errstate(over="ignore"):
                 gamma = now.gamma * here / (self._median(X, other) or here)

@@ -37,11 +37,13 @@ from onkel.refit.values import weighed
 # Rows of a stream before the first re-fit and the first trial, and the growth from one
 # trial to the next, or after a label that the fixed model does not know.
 FIRST_ORDER, FIRST_TRIAL, GROWTH, SOON = 512, 2048, 1.6, 1.2
-# What is ordered is to be over in the background when it is due. A trial takes as long
-# as the stream takes for the rows that are tried, at the most; a re-fit `PATIENCE`
-# (rows + `BESIDES`) centres, where a row of the stream is the polynomial `OF_A_ROW` in
-# the number of quick centres. On one core it takes half of that.
-PATIENCE, BESIDES, OF_A_ROW = 1400, 2000, (1, 150, 5000)
+# What is ordered is to be over in the background when it is due, on one core in three
+# quarters of that. A row that a quick learner learns with n centres takes the polynomial
+# `OF_A_ROW` in n, of which no more than `SURELY` is left if it cannot become a centre;
+# a trial takes `OF_A_TRIAL` of that for each row and choice, a re-fit `PATIENCE` (rows
+# + `ROWS`) (centres + `CENTRES`); and each output but one takes a share more.
+OF_A_ROW, SURELY, OF_A_TRIAL, OF_OUTPUTS = (1, 150, 5000), 0.6, 0.3, 0.25
+PATIENCE, ROWS, CENTRES = 500, 2000, 50
 # To learn from.
 NOTHING = np.zeros(0)
 # What a re-fit leaves.
@@ -152,7 +154,7 @@ class StreamingMachine(QuickMachine):
         weighted = weighed(rows, self.relevance_)
         scores = self._machine_scores(self._fixed, weighted)
         if self._quick is not None:
-            rows = self._scaled_for_quick(self._checked_rows(X), rows)
+            rows = self._as_chosen(self._choice, self._checked_rows(X))
             quick = self._apart(self._quick.score(rows, self._n_jobs()))
             all_of_them = np.concatenate([scores[:, np.newaxis], quick], axis=1)
             mixed = self._mixed(all_of_them.astype(np.float64), self._mixture)
@@ -264,7 +266,7 @@ class StreamingMachine(QuickMachine):
         scores = np.zeros((len(y), 1 + LEARNERS, outputs))
         known = weighed(rows, self.relevance_)
         scores[:, 0] = self._fixed.score(known, self._n_jobs())
-        rows, before = self._scaled_for_quick(X, rows), self._quick.counters.copy()
+        rows, before = self._as_chosen(self._choice, X), self._quick.counters.copy()
         learning = self._learn_with(self._quick, rows, targets.y, weight, None, first)
         scores[:, 1:] = self._apart(np.concatenate(list(learning)))
         mixed = self._mixed(scores, self._mixture, targets.y, weight)
@@ -343,16 +345,28 @@ class StreamingMachine(QuickMachine):
             self._next_order = math.ceil(GROWTH * now)
             return
         if self._is_trial_due:
-            wait = min(len(y), TRIED)
+            of_a_row = float(np.polyval(OF_A_ROW, self._tried_size(outputs)))
+            work = OF_A_TRIAL * min(len(y), TRIED) * self._choices * of_a_row
             self._next_order, self._next_trial = now, math.ceil(GROWTH * now)
         else:
-            work = (len(y) + BESIDES) * self._fixed_size() * PATIENCE
-            wait = math.ceil(work / np.polyval(OF_A_ROW, self._quick_size(outputs)))
+            work = PATIENCE * (len(y) + ROWS) * float(self._fixed_size() + CENTRES)
             self._next_order = self._next_trial
+        wait = self._rows_meanwhile(work * (1.0 + OF_OUTPUTS * (outputs - 1)))
         is_trial, self._is_trial_due = self._is_trial_due, not self._is_trial_due
         seed = int(self._draws.integers(2**32))
         self._order = Order(is_trial, self._recent, seed, now + wait)
         self._background = self._under_way(self._order)
+
+    def _rows_meanwhile(self, work: float) -> int:
+        """Rows that the quick learners learn while some work is done."""
+        size, share = 0, 1.0
+        if self._quick is not None:
+            size, counters = self._quick.size, self._quick.counters
+            # Of rows that could become centres; while there is room, they did.
+            share = (size + int(counters.maintenance)) / max(int(counters.updates), 1)
+        soon = min(self._quick_size(self._outputs), size + share * TRIED)
+        of_a_row = float(np.polyval(OF_A_ROW, soon))
+        return math.ceil(work / of_a_row / (SURELY + (1.0 - SURELY) * min(share, 1.0)))
 
     def _fixed_size(self) -> int:
         """Part of the budget of a stream that is the fixed model's."""

@@ -4,6 +4,8 @@ All that is read of them is read here. A machine has a fixed model; in the midst
 stream it has quick learners beside it, and the scores of all are mixed.
 """
 
+from typing import Any
+
 import numpy as np
 
 from onkel.estimators._machine_stream import StreamingMachine
@@ -16,17 +18,23 @@ from onkel.refit.calibration import bends_of
 
 def machine_scores(machine: StreamingMachine) -> Steps:
     """Return the steps from a row to the scores of a machine."""
-    weighed = scaling(machine.scaler_)
-    if (machine.relevance_ != 1.0).any():
-        relevance = machine.relevance_
-        weighed += (Scaled(np.zeros(len(relevance)), relevance),)
-    fixed = (*weighed, expansion(machine._answer()))
+    rows = _weighed(machine.scaler_, machine.relevance_)
+    fixed = *rows, expansion(machine._answer())
     if machine._quick is None:
         return fixed
     # The scores of all quick learners, one learner after the other.
-    quick = *scaling(machine._quick_scaler), expansion(machine._quick.answer())
-    mixed = Mixed(machine.mixture_, machine._largest_score())
+    choice = machine._choice
+    rows = _weighed(choice.scaler, choice.relevance)
+    quick = *rows, expansion(machine._quick.answer())
+    mixed = Mixed(machine.mixture_, float(machine._mixture.largest[0]))
     return (Beside((fixed, quick)), mixed)
+
+
+def _weighed(scaler: Any, relevance: np.ndarray | None) -> Steps:
+    """Return the steps from a row to its features, scaled and weighed."""
+    if relevance is None or (relevance == 1.0).all():
+        return scaling(scaler)
+    return *scaling(scaler), Scaled(np.zeros(len(relevance)), relevance)
 
 
 def machine_targets(machine: KernelRegressor) -> Steps:

@@ -96,9 +96,7 @@ def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
     _check_mixture(fitted["_mixture"])
     _check_scaler(fitted["scaler_"], features)
     _check_choice(fitted["_choice"], features)
-    relevance = fitted["relevance_"]
-    if not _is_array(relevance, np.float64, (features,)) or (relevance <= 0).any():
-        raise ValueError("its features have no weights")
+    _check_relevance(fitted["relevance_"], features)
     check_rows("_recent", fitted["_recent"], shape, memory)
     _check_targets(fitted["_recent"], fitted.get("classes_"))
     _check_order(fitted, shape, memory)
@@ -138,10 +136,17 @@ def _check_choice(choice: Any, features: int) -> None:
     if not isinstance(choice, Choice) or not isinstance(choice.given, Given):
         raise ValueError("what suits its quick learners is no choice")
     _check_scaler(choice.scaler, features)
+    if choice.relevance is not None:
+        _check_relevance(choice.relevance, features)
     for name, number in choice.given._asdict().items():
         most = 1.0 if name in ("slow", "fast") else 1.7e308
         if not isinstance(number, Real) or not 5e-324 <= float(number) <= most:
             raise ValueError(f"the {name} of its quick learners is none")
+
+
+def _check_relevance(relevance: Any, features: int) -> None:
+    if not _is_array(relevance, np.float64, (features,)) or (relevance <= 0).any():
+        raise ValueError("its features have no weights")
 
 
 def _check_order(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
