@@ -15,6 +15,7 @@ NAMES = (
     *("learn_vs_predict", "roofline", "second_order", "recursive", "flat_cost"),
     *("keeping", "merging", "covering", "features", "csr", "cold_start", "levels"),
     *("memory", "files", "threads", "limits", "fit_stages", "gpu_grids", "river"),
+    "stalls",
 )
 
 # Wide enough for the tables, also where the output is no terminal.

@@ -38,7 +38,7 @@ from onkel.refit.values import weighed
 # trial to the next, or after a label that the fixed model does not know.
 FIRST_ORDER, FIRST_TRIAL, GROWTH, SOON = 512, 2048, 1.6, 1.2
 # What is ordered is to be over in the background when it is due, on one core in three
-# quarters of that. A row that a quick learner learns with n centres takes the polynomial
+# quarters of that. A row that quick learners learn with n centres takes the polynomial
 # `OF_A_ROW` in n, of which no more than `SURELY` is left if it cannot become a centre;
 # a trial takes `OF_A_TRIAL` of that for each row and choice, a re-fit `PATIENCE` (rows
 # + `ROWS`) (centres + `CENTRES`); and each output but one takes a share more.

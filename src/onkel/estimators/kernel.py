@@ -18,14 +18,16 @@ scores.
 | G | kernel values of the centres with each other |
 | B | budget |
 
-In a stream three learners share the budget, and answer together with weights that are
-learnt from row to row (`onkel.engine.mixture`). Two quick ones have most of it, and
-share their centres: recursive least squares (as KRLS), and passive-aggressive steps
-with projection (as BPA-P); both learn each row at once. A fixed one is fitted to the
-last memory_size rows, anew whenever the rows seen have grown by 60 %, and soon after a
-new label: gamma, C, centres and coefficients; the scale is that of all rows so far. At
-the first of these re-fits the quick ones see all rows so far again, with another gamma
-or scale, and keep what makes the fewest mistakes.
+In a stream four learners answer together, with weights that are learnt from row to row
+(`onkel.engine.mixture`). Three quick ones have most of the budget, and share their
+centres: recursive least squares (as KRLS) with a memory that leaves nothing and with
+one that forgets, and passive-aggressive steps with projection (as BPA-P); they learn
+each row at once. A fixed one is fitted to the last memory_size rows now and then, in
+the background: scale, gamma, C, centres and coefficients. There it is also tried what
+gamma, scale, noise or weights of features would suit the quick ones better; a successor
+with these learns recent rows beside the stream until it has caught up. What comes of it
+begins at a row that is settled before, so that results do not depend on how fast the
+machine is, and no call waits long.
 
 Deviations from what was first meant: the quick learners project instead of merging and
 are not averaged. On streams that change, such as elec2, steps that repair make the
