@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse
 
 import onkel
-from onkel.estimators import _machine_quick, _machine_stream
+from onkel.estimators import _machine_quick, _machine_stream, kernel
 from onkel.estimators._machine_quick import LEARNERS
 
 ROWS, BUDGET, MEMORY, CHUNK = 1400, 24, 300, 50
@@ -40,6 +40,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let everything happen within a few rows."""
     for name, value in {"PATIENCE": 60, "FIRST_ORDER": 300, "FIRST_TRIAL": 300}.items():
         monkeypatch.setattr(_machine_stream, name, value)
+    monkeypatch.setattr(kernel, "FIRST_ORDER", 300)
     for module in (_machine_stream, _machine_quick):
         monkeypatch.setattr(module, "TRIED", 200)
     # Whatever is least bad is clearly better, so that each trial finds a successor.
@@ -310,12 +311,12 @@ def test_a_new_label_drops_what_does_not_know_it(kind: str, wanted: str) -> None
     y = TARGETS[kind][rest].copy().astype("U4" if kind == "two" else int)
     y[is_late] = late
     y[0] = late
-    before = model._order
     model.partial_fit(X[stop : stop + 1], y[:1])
-    # What is ordered next knows it.
-    assert model._successor is None
-    assert model._order is None or model._order is not before
-    assert (model._background is None) == (model._order is None)
+    assert state(model) == "nothing"
+    assert model._background is None
+    # What comes next is a re-fit that knows it, when there are some rows of it.
+    assert not model._is_trial_due
+    assert 1.1 * stop < model._next_order < 1.3 * stop
     assert model.classes_.tolist() == sorted([*known, late])
     assert answers(model).shape == (100, len(known) + 1)
     twin = pickle.loads(pickle.dumps(model))
