@@ -24,6 +24,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import onkel
+from onkel.estimators._machine_stream import Order
 from onkel.storage import model_file
 
 SECONDS = 5
@@ -74,10 +75,22 @@ def content_of(name: str, rng: np.random.Generator) -> bytes:
         model.partial_fit(X, y)
     else:
         model.fit(X, y)
+    if name.startswith("Kernel") and getattr(model, "_quick", None) is not None:
+        put_under_way(model, X, rng)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         onkel.save(model, path)
         return path.read_bytes()
+
+
+def put_under_way(model: Any, X: np.ndarray, rng: np.random.Generator) -> None:
+    """Let a kernel machine in a stream have an order or a successor, or neither."""
+    draw = rng.random()
+    if draw < 0.4:
+        soon = model.t_ + int(rng.integers(1, ROWS))
+        model._order = Order(draw < 0.2, model._recent.copy(), 7, soon)
+    elif draw < 0.8:
+        model._found_successor(model._choice, model.t_, X[:1])
 
 
 def rows(name: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -16,14 +16,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import onkel
+from onkel.estimators import _machine_stream, kernel
 from onkel.refit import values
 from tests.contract.systems import CLASSIFIERS, REGRESSORS, data
 
-# A stream is fitted anew at 256, 384 and 576 rows.
 ROWS = 600
 GIVEN = {"gamma": 0.5, "C": 1.0}
 both = pytest.mark.parametrize("name", ["KernelClassifier", "KernelRegressor"])
 entries = pytest.mark.parametrize("entry", ["fit", "partial_fit", "progressive"])
+
+
+@pytest.fixture(autouse=True)
+def fitted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first re-fit of a stream be ordered at row 256, and soon be there."""
+    for module in (_machine_stream, kernel):
+        monkeypatch.setattr(module, "FIRST_ORDER", 256)
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 60)
 
 
 def make(name: str, **parameters: Any) -> Any:

@@ -38,6 +38,9 @@ from onkel.problem.losses import Loss, slope
 KEPT, WIDTH, LEAST = 0.9995, 0.1, 1e-3
 # Scores that are never clipped.
 LIMIT = 3.0
+# Share of a diagonal that is the least pivot: below it there is nothing but rounding,
+# where scores or weights of rows are far larger than those before them.
+ROUNDED = 1e-14
 
 
 class Mixture(NamedTuple):
@@ -101,9 +104,10 @@ def _solve(matrix: Any, right: Any) -> None:
     """Solve for a symmetric positive definite matrix, in place; few unknowns."""
     size = len(right)
     for k in range(size):
+        least = ROUNDED * matrix[k, k]
         for i in range(k):
             matrix[k, k] -= matrix[k, i] * matrix[k, i]
-        matrix[k, k] = math.sqrt(matrix[k, k])
+        matrix[k, k] = math.sqrt(max(matrix[k, k], least))
         for j in range(k + 1, size):
             for i in range(k):
                 matrix[j, k] -= matrix[j, i] * matrix[k, i]

@@ -341,7 +341,8 @@ class StreamingMachine(QuickMachine):
         """Begin a trial on the recent rows, or after that a re-fit to them."""
         _, y, weight = self._recent.rows()
         now, outputs = self._tally.t, self._outputs
-        if not self._is_enough(y, weight):
+        # A budget of 1 is the quick learners'.
+        if not (self._fixed_size() and self._is_enough(y, weight)):
             self._next_order = math.ceil(GROWTH * now)
             return
         if self._is_trial_due:
@@ -370,7 +371,7 @@ class StreamingMachine(QuickMachine):
 
     def _fixed_size(self) -> int:
         """Part of the budget of a stream that is the fixed model's."""
-        return max(self._in_a_stream() - self._quick_size(self._outputs), 1)
+        return self._in_a_stream() - self._quick_size(self._outputs)
 
     def _under_way(self, order: Order) -> Background:
         """Begin an order, which changes nothing here."""

@@ -237,10 +237,13 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         scores = super()._add_class(label, scores)
         self._recent = self._recent.copy()
         self._recent.relabel(np.searchsorted(self.classes_, old))
-        # What is under way does not know the label.
+        # What is under way does not know the label. A re-fit is to, before any trial,
+        # and when there are some rows of it.
         self._order = self._background = self._successor = None
+        self._is_trial_due = False
         soon = max(math.ceil(SOON * self._tally.t), FIRST_ORDER)
-        self._next_order = self._next_trial = min(self._next_order, soon)
+        is_planned = self._tally.t < self._next_order < soon
+        self._next_order = self._next_trial = self._next_order if is_planned else soon
         return scores
 
 
