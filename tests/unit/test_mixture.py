@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from onkel.engine import mixture
-from onkel.engine.mixture import KEPT, LEAST, LIMIT, WIDTH, Mixture, mix
+from onkel.engine.mixture import HEAVIEST, KEPT, LEAST, LIMIT, WIDTH, Mixture, mix
 from onkel.problem import losses
 
 SQUARED, LOGISTIC = losses.make("squared_error"), losses.make("log_loss")
@@ -240,3 +240,15 @@ def test_rows_that_weigh_far_more_leave_the_weights_finite(
     models = mixture.begin(np.ones(4))
     assert np.isfinite(mixed(data._replace(weight=weight), models)).all()
     assert np.isfinite(models.weights).all()
+
+
+@kinds
+def test_of_heavy_rows_all_weigh_the_same(kind: str) -> None:
+    data, weights = stream(kind), np.array([1.0, 0.5, 0.0, 0.0])
+    found = []
+    for weight in (HEAVIEST, 1e6, 1e20):
+        models = mixture.begin(weights)
+        mixed(data._replace(weight=np.full_like(data.weight, weight)), models)
+        found.append(models.weights)
+    np.testing.assert_array_equal(found[1:], [found[0]] * 2)
+    assert np.isfinite(found[0]).all()

@@ -36,8 +36,9 @@ from onkel.problem.losses import Loss, slope
 # where they begin, squared; and the least curvature of a log loss, so that few rows
 # that all models know do not leave the weights to the first that they do not.
 KEPT, WIDTH, LEAST = 0.9995, 0.1, 1e-3
-# Scores that are never clipped.
-LIMIT = 3.0
+# Scores that are never clipped, and the most that a row weighs: steps of heavier ones
+# would go too far, which curvatures from before them cannot know.
+LIMIT, HEAVIEST = 3.0, 100.0
 # Share of a diagonal that is the least pivot: below it there is nothing but rounding,
 # where scores or weights of rows are far larger than those before them.
 ROUNDED = 1e-14
@@ -147,6 +148,7 @@ def mix(
             out[i, o] = total
         if len(y) == 0 or weight[i] == 0.0:
             continue
+        heavy = min(weight[i], HEAVIEST)
         if is_regression:
             largest[0] = max(largest[0], abs(y[i]))
         _look(loss, out[i], y[i], share, slopes)
@@ -160,13 +162,13 @@ def mix(
         for e in range(models):
             pull[e] = 0.0
             for o in range(outputs):
-                pull[e] += weight[i] * slopes[o] * known[e, o]
+                pull[e] += heavy * slopes[o] * known[e, o]
             for d in range(e + 1):
                 bend = 0.0
                 for o in range(outputs):
                     bend += share[o] * (known[e, o] - mean[e]) * (known[d, o] - mean[d])
                 prior = (1.0 - KEPT) / WIDTH if d == e else 0.0
-                precision[e, d] = KEPT * precision[e, d] + prior + weight[i] * bend
+                precision[e, d] = KEPT * precision[e, d] + prior + heavy * bend
                 factor[e, d] = precision[d, e] = precision[e, d]
         _solve(factor, pull)
         for e in range(models):

@@ -284,12 +284,17 @@ class QuickMachine(KernelMachine, StreamEstimator):
 
     # ---- a successor
 
-    def _found_successor(self, choice: Choice, t: int, like: Any) -> None:
-        """Let one begin with the rows that are kept, after `t` rows of the stream."""
-        learner = self._quick_learner(choice.given, like, self._outputs)
+    def _found_successor(self, choice: Choice, t: int) -> None:
+        """Let one begin with the rows that are kept, after `t` rows of the stream.
+
+        Unless there is nothing to be learnt from these.
+        """
         # Rows come in while others leave, and what it is to learn must still be there.
         start = t - min(len(self._recent) // PACE, TRIED)
-        self._successor = Successor(learner, choice, t, start)
+        X, y, weight = self._recent.part(start - t, 0)
+        if self._is_enough(y, weight):
+            learner = self._quick_learner(choice.given, X, self._outputs)
+            self._successor = Successor(learner, choice, t, start)
 
     def _let_catch_up(self, before: int, t: int) -> None:
         """Let the successor learn what is its due as the stream comes to row t."""
@@ -298,9 +303,17 @@ class QuickMachine(KernelMachine, StreamEstimator):
         learner, choice, *_ = successor = self._successor
         some = slice(successor.learnt(before), successor.learnt(t))
         X, y, weight = self._recent.part(some.start - t, some.stop - t)
-        self._learn_again(learner, choice, X, self._signed(y), weight)
+        try:
+            self._learn_again(learner, choice, X, self._signed(y), weight)
+        except ValueError:  # its scores overflowed: those of the present ones have not
+            self._successor = None
+            return
         if some.stop == t:
             self._quick, self._choice, self._successor = learner, choice, None
+
+    @abstractmethod
+    def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
+        """Whether rows are enough to hold some out."""
 
     @abstractmethod
     def _signed(self, index: np.ndarray) -> np.ndarray:

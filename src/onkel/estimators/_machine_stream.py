@@ -320,10 +320,6 @@ class StreamingMachine(QuickMachine):
 
     # ---- what suits the quick ones, and fitting anew
 
-    @abstractmethod
-    def _is_enough(self, y: np.ndarray, weight: np.ndarray) -> bool:
-        """Whether rows are enough to hold some out."""
-
     def _do_what_is_due(self) -> None:
         """Choose, order, or take what was ordered: one thing after the other."""
         now, order = self._tally.t, self._order
@@ -411,4 +407,4 @@ class StreamingMachine(QuickMachine):
         if not order.is_trial:
             self.__dict__.update(found)
         elif found is not None:
-            self._found_successor(found, self._tally.t, order.recent.part(-1, 0)[0])
+            self._found_successor(found, self._tally.t)
