@@ -31,7 +31,7 @@ def fitted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first re-fit of a stream be ordered at row 256, and soon be there."""
     for module in (_machine_stream, kernel):
         monkeypatch.setattr(module, "FIRST_ORDER", 256)
-    monkeypatch.setattr(_machine_stream, "PATIENCE", 60)
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 6)
 
 
 def make(name: str, **parameters: Any) -> Any:

@@ -119,7 +119,7 @@ y = X[:, 0] * X[:, 1] > 0.0
 
 def with_work_under_way(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a machine with a re-fit under way, taken at row 404."""
-    monkeypatch.setattr(_machine_stream, "PATIENCE", 60)
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 6)
     monkeypatch.setattr(_machine_stream, "FIRST_ORDER", 300)
     model = onkel.KernelClassifier(budget=24, memory_size=300, random_state=0)
     model.partial_fit(X[:310], y[:310])

@@ -337,7 +337,7 @@ class StreamingMachine(QuickMachine):
         """Begin a trial on the recent rows, or after that a re-fit to them."""
         _, y, weight = self._recent.rows()
         now, outputs = self._tally.t, self._outputs
-        # A budget of 1 is the quick learners'.
+        # A budget of 1 or 2 is the quick learners'.
         if not (self._fixed_size() and self._is_enough(y, weight)):
             self._next_order = math.ceil(GROWTH * now)
             return
