@@ -17,6 +17,7 @@ import scipy.sparse
 from sklearn.base import clone
 
 import onkel
+from onkel.estimators import _machine_stream
 from tests.contract.test_kernel import answers, sensible
 from tests.contract.test_model_files import forged, refused, through_a_file
 
@@ -334,14 +335,17 @@ def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_stream_adapts_and_goes_on_after_a_file(
-    kind: str, form: Any, tmp_path: Path
+    kind: str, form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # One re-fit, to as many rows as it takes to adapt, which is soon there.
+    orders = {"FIRST_ORDER": 7000, "FIRST_TRIAL": 10**6, "PATIENCE": 1}
+    for name, value in orders.items():
+        monkeypatch.setattr(_machine_stream, name, value)
     X, y = data(kind)
     X = form(X)
     model = make(kind, budget=60, memory_size=10_000)
     for start in range(0, 7000, 1750):
         model.partial_fit(X[start : start + 1750], y[start : start + 1750])
-    # It is fitted anew at 7,774 rows: before that to too few, and not yet again.
     for start, stop in ((7000, 8000), (8000, 8400)):
         same = through_a_file(model, tmp_path)
         for twin in (model, same):

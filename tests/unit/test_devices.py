@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import onkel
 from onkel.engine.threads import Team
-from onkel.estimators import _machine, _recipe
+from onkel.estimators import _machine, _machine_stream, _recipe
 from onkel.refit import devices, machine
 from onkel.refit.devices import DeviceError, NoGpuError, NoTorchError, carry_out
 from onkel.refit.passes import Device
@@ -446,12 +446,16 @@ def test_a_stream_goes_on_on_another_device(system: str) -> None:
 
 
 @kernel_machines
-def test_a_stream_is_fitted_anew_on_the_device(system: str, gpus: Gpus) -> None:
+def test_a_stream_is_fitted_anew_on_the_device(
+    system: str, gpus: Gpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_machine_stream, "FIRST_ORDER", 256)
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 0.01)
     X, y = data(system)
     model, same = make(system, device="cuda"), make(system, device="cpu")
     for twin in (model, same):
         twin.partial_fit(X, y)
-    assert [gpu.closed for gpu in gpus.made] == [1]  # after 256 rows
+    assert [gpu.closed for gpu in gpus.made] == [1]
     np.testing.assert_array_equal(answers(same, X), answers(model, X))
     assert [gpu.closed for gpu in gpus.made] == [1, 1]
 

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 import onkel
-from onkel.estimators import _machine
+from onkel.estimators import _machine, _machine_stream
 from onkel.refit import soft_scaler
 from onkel.refit.soft_scaler import SoftScaler
 
@@ -211,13 +211,14 @@ def test_a_file_of_either_scaler_goes_on_with_the_same_bits(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 6)
     X, y = table(kind, 6000)
     X = X.astype(dtype)
     # As models were fitted before there was a softer one.
-    monkeypatch.setattr(_machine, "SoftScaler", scaler)
-    fitted = make(kind).fit(X[:300], y[:300])
-    stream = make(kind).partial_fit(X[:200], y[:200])
-    monkeypatch.undo()
+    with monkeypatch.context() as formerly:
+        formerly.setattr(_machine, "SoftScaler", scaler)
+        fitted = make(kind).fit(X[:300], y[:300])
+        stream = make(kind).partial_fit(X[:200], y[:200])
     for model in (fitted, stream):
         assert type(model.scaler_) is scaler
         same = through_a_file(model, tmp_path)
