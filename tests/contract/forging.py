@@ -90,7 +90,7 @@ def put_under_way(model: Any, X: np.ndarray, rng: np.random.Generator) -> None:
         soon = model.t_ + int(rng.integers(1, ROWS))
         model._order = Order(draw < 0.2, model._recent.copy(), 7, soon)
     elif draw < 0.8:
-        model._found_successor(model._choice, model.t_, X[:1])
+        model._found_successor(model._choice, model.t_)
 
 
 def rows(name: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -163,7 +163,7 @@ def order(model: Any = None, **parts: Any) -> Any:
 def successor(**parts: Any) -> Any:
     """A machine with a successor of which some parts are others."""
     model = machine()
-    model._found_successor(model._choice, model.t_, X[:1])
+    model._found_successor(model._choice, model.t_)
     model._successor = model._successor._replace(**parts)
     return model
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from onkel.engine import posterior
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.recipe import Recipe
-from onkel.engine.recursive import RecursivePlan, Repair
+from onkel.engine.recursive_plan import RecursivePlan, Repair
 from onkel.problem import kernels, losses, rates, steps
 from tests.exact import bpa, repairs
 from tests.exact.kernels import gram

@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler
 from onkel.engine import posterior
 from onkel.engine.learner import Learner, Shape
 from onkel.engine.recipe import Recipe
-from onkel.engine.recursive import RecursivePlan, Repair
+from onkel.engine.recursive_plan import RecursivePlan, Repair
 from onkel.estimators._machine import KernelMachine
 from onkel.estimators._stream import StreamEstimator
 from onkel.problem import kernels, losses, rates, steps

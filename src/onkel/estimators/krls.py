@@ -55,7 +55,7 @@ from onkel.engine import posterior
 from onkel.engine.learner import Learner, ScoreOverflowError, Shape
 from onkel.engine.posterior import Posterior
 from onkel.engine.recipe import Recipe
-from onkel.engine.recursive import RecursivePlan
+from onkel.engine.recursive_plan import RecursivePlan
 from onkel.estimators._beginning import FEW, LONGEST
 from onkel.estimators._classifier import LossClassifier
 from onkel.estimators._groups import AnyKernel, Budgeted, Passes

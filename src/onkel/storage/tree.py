@@ -24,7 +24,7 @@ from onkel.engine import (
     mixture,
     plan,
     posterior,
-    recursive,
+    recursive_plan,
     svrg,
 )
 from onkel.engine.learner import Learner
@@ -42,7 +42,7 @@ _FOLDERS = [
 ]
 _MODULES = [
     *(averages, center_cache, inverse, spread, state, kernels, losses, rates, steps),
-    *(dual, fitted_expansion, mixture, plan, posterior, recursive, svrg),
+    *(dual, fitted_expansion, mixture, plan, posterior, recursive_plan, svrg),
     *(_machine_quick, _machine_stream),
     *_FOLDERS,
 ]
@@ -61,6 +61,8 @@ FORMER = {
         for name in ("Nothing", "Later", "Gram", "Nearest")
     },
     "online.Plan": "plan.Plan",
+    "recursive.RecursivePlan": "recursive_plan.RecursivePlan",
+    "recursive.Repair": "recursive_plan.Repair",
     "inherit.Inherit": "project_all.ProjectAll",
     "share.Share": "project_pair.ProjectPair",
     "substitute.Substitute": "project_newest.ProjectNewest",
