@@ -35,15 +35,19 @@ from onkel.refit.reservoir import Reservoir
 from onkel.refit.values import weighed
 
 # Rows of a stream before the first re-fit and the first trial, and the growth from one
-# trial to the next, or after a label that the fixed model does not know.
-FIRST_ORDER, FIRST_TRIAL, GROWTH, SOON = 512, 2048, 1.6, 1.2
+# to the next, of both; after `fit`, and after a label that the fixed model does not
+# know.
+FIRST_ORDER, FIRST_TRIAL, REFITS, TRIALS = 512, 2048, 1.25, 2.5
+AFTER_FIT, SOON = 1.6, 1.2
 # What is ordered is to be over in the background when it is due, on one core in three
 # quarters of that. A row that quick learners learn with n centres takes the polynomial
 # `OF_A_ROW` in n, of which no more than `SURELY` is left if it cannot become a centre;
 # a trial takes `OF_A_TRIAL` of that for each row and choice, a re-fit `PATIENCE` (rows
 # + `ROWS`) (centres + `CENTRES`); and each output but one takes a share more.
-OF_A_ROW, SURELY, OF_A_TRIAL, OF_OUTPUTS = (1, 150, 5000), 0.6, 0.3, 0.25
-PATIENCE, ROWS, CENTRES = 500, 2000, 50
+OF_A_ROW, SURELY, OF_A_TRIAL, OF_OUTPUTS = (1, 150, 5000), 0.6, 0.8, 0.25
+PATIENCE, ROWS, CENTRES = 600, 2000, 50
+# Fewer centres than these do not move in a stream: it would take longer than the rest.
+FEWEST_MOVED = 40
 # To learn from.
 NOTHING = np.zeros(0)
 # What a re-fit leaves.
@@ -81,7 +85,6 @@ class StreamingMachine(QuickMachine):
     _draws: np.random.Generator  # of the seeds of its re-fits
     _next_order: int  # after how many rows there is one, and again a trial
     _next_trial: int
-    _is_trial_due: bool  # or else, after a trial, a re-fit
     _order: Order | None = None
     _background: Background | None = None  # of the order; made anew when it is missing
 
@@ -173,7 +176,7 @@ class StreamingMachine(QuickMachine):
         self._tally = Tally(t=len(y))
         # Not before there are as many recent rows as these, or as can be kept.
         enough = min(len(y), self.memory_size)
-        first = max(math.ceil(GROWTH * len(y)), len(y) + enough)
+        first = max(math.ceil(AFTER_FIT * len(y)), len(y) + enough)
         self._go_on_from(first, self._first_weights())
         self._started_with = self._learning_parameters()
         self.n_iter_ = 1
@@ -194,7 +197,7 @@ class StreamingMachine(QuickMachine):
         """Be ready for a stream, with the first order after so many rows in all."""
         self._recent = Reservoir(self.memory_size)
         self._next_order, self._next_trial = first, max(first, FIRST_TRIAL)
-        self._order, self._is_trial_due = None, False
+        self._order = None
         self._quick, self._successor = None, None
         self._choice = Choice(self.scaler_, Given(self._start))
         self._mixture = mixture.begin(weights, self._largest_score())
@@ -339,17 +342,17 @@ class StreamingMachine(QuickMachine):
         now, outputs = self._tally.t, self._outputs
         # A budget of 1 or 2 is the quick learners'.
         if not (self._fixed_size() and self._is_enough(y, weight)):
-            self._next_order = math.ceil(GROWTH * now)
+            self._next_order = math.ceil(REFITS * now)
             return
-        if self._is_trial_due:
+        is_trial = now >= self._next_trial
+        if is_trial:
             of_a_row = float(np.polyval(OF_A_ROW, self._tried_size(outputs)))
             work = OF_A_TRIAL * min(len(y), TRIED) * self._choices * of_a_row
-            self._next_order, self._next_trial = now, math.ceil(GROWTH * now)
+            self._next_order, self._next_trial = now, math.ceil(TRIALS * now)
         else:
             work = PATIENCE * (len(y) + ROWS) * float(self._fixed_size() + CENTRES)
-            self._next_order = self._next_trial
+            self._next_order = math.ceil(REFITS * now)
         wait = self._rows_meanwhile(work * (1.0 + OF_OUTPUTS * (outputs - 1)))
-        is_trial, self._is_trial_due = self._is_trial_due, not self._is_trial_due
         seed = int(self._draws.integers(2**32))
         self._order = Order(is_trial, self._recent, seed, now + wait)
         self._background = self._under_way(self._order)
@@ -381,11 +384,15 @@ class StreamingMachine(QuickMachine):
         return self._better_choice(X, self._signed(y), weight, self._outputs)
 
     def _refitted(self, order: Order) -> dict[str, Any]:
-        """Fit a machine to the rows of an order, and return what it leaves."""
+        """Fit a machine to the rows of an order, and return what it leaves.
+
+        That is a twin's work, which is thrown away.
+        """
         X, y, weight = order.recent.rows()
         rng = np.random.default_rng(order.seed)
         self._learn_scale(X)
         self._guess(X)
+        self.adapt &= self._fixed_size() >= FEWEST_MOVED
         some = self._signed(y), weight, self._outputs, rng
         found = self._found(X, *some, self._fixed_size())
         self._fixed = self._expansion(X, found.points, found.coef)

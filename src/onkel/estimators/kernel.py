@@ -240,10 +240,10 @@ class KernelClassifier(StreamingMachine, LossClassifier):
         # What is under way does not know the label. A re-fit is to, before any trial,
         # and when there are some rows of it.
         self._order = self._background = self._successor = None
-        self._is_trial_due = False
         soon = max(math.ceil(SOON * self._tally.t), FIRST_ORDER)
         is_planned = self._tally.t < self._next_order < soon
-        self._next_order = self._next_trial = self._next_order if is_planned else soon
+        self._next_order = self._next_order if is_planned else soon
+        self._next_trial = max(self._next_trial, self._next_order + 1)
         return scores
 
 

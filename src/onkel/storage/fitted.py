@@ -38,7 +38,7 @@ from onkel.storage.machines import (
 CHECKED_LATER = (
     *("_learner", "_mapper", "_expansion", "_started_with", "_beginning"),
     *("_recent", "_fixed", "_quick", "_tally", "_draws", "_order", "_successor"),
-    *("_next_order", "_next_trial", "_is_trial_due", "_choice", "_mixture"),
+    *("_next_order", "_next_trial", "_choice", "_mixture"),
     *("scaler_", "relevance_", "calibration_"),
     # of former versions
     *("mixture_", "_next_refit", "_extent", "_quick_scaler", "_quick_gamma"),
@@ -147,7 +147,7 @@ OF_ALL = ("n_features_in_", "n_iter_", "_started_with")
 OF_CLASSIFIERS = ("classes_", "_classes_given")
 OF_MACHINES = (
     *("gamma_", "C_", "held_out_error_", "scaler_", "relevance_", "_mixture"),
-    *("_recent", "_start", "_next_order", "_next_trial", "_is_trial_due", "_fixed"),
+    *("_recent", "_start", "_next_order", "_next_trial", "_fixed"),
     *("_tally", "_draws", "_quick", "_choice", "_order", "_successor"),
 )
 

@@ -62,7 +62,6 @@ def without_a_stream(fitted: dict[str, Any]) -> dict[str, Any]:
         "_mixture": begin(many),
         "_next_order": first,
         "_next_trial": first,
-        "_is_trial_due": False,
         "_successor": None,
     }
 
@@ -85,8 +84,6 @@ def check_machine(fitted: dict[str, Any], shape: Shape, memory: int) -> None:
         within(name, number, 0, MOST)
     for name in ("_next_order", "_next_trial"):
         _check_number(name, fitted[name])
-    if not isinstance(fitted["_is_trial_due"], bool):
-        raise ValueError("_is_trial_due is neither True nor False")
     slopes = fitted.get("calibration_")
     shapes = (len(FEW_BENDS) + 1,), (len(BENDS) + 1,)
     if slopes is not None and not any(
