@@ -338,7 +338,12 @@ def test_a_stream_adapts_and_goes_on_after_a_file(
     kind: str, form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One re-fit, to as many rows as it takes to adapt, which is soon there.
-    orders = {"FIRST_ORDER": 7000, "FIRST_TRIAL": 10**6, "PATIENCE": 1}
+    orders = {
+        "FIRST_ORDER": 7000,
+        "FIRST_TRIAL": 10**6,
+        "PATIENCE": 1,
+        "FEWEST_MOVED": 1,
+    }
     for name, value in orders.items():
         monkeypatch.setattr(_machine_stream, name, value)
     X, y = data(kind)

@@ -40,7 +40,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let everything happen within a few rows."""
     for name, value in {
         **{"PATIENCE": 6, "OF_A_TRIAL": 0.1},
-        **{"FIRST_ORDER": 300, "FIRST_TRIAL": 300},
+        **{"FIRST_ORDER": 300, "FIRST_TRIAL": 300, "TRIALS": 1.7},
     }.items():
         monkeypatch.setattr(_machine_stream, name, value)
     monkeypatch.setattr(kernel, "FIRST_ORDER", 300)
@@ -289,6 +289,8 @@ def test_work_that_fails_is_told_of_and_the_stream_goes_on(
     def fail(machine: Any, order: Any) -> None:
         raise ValueError("no luck")
 
+    monkeypatch.setattr(_machine_stream, "PATIENCE", 1)
+    monkeypatch.setattr(_machine_stream, "TRIALS", 1.1)
     monkeypatch.setattr(_machine_stream.StreamingMachine, work, fail)
     with pytest.warns(UserWarning, match=r"could not learn more.*no luck") as told:
         model = learn(make(kind), kind)
@@ -371,7 +373,7 @@ def test_a_budget_is_kept_whatever_is_under_way(kind: str, budget: int) -> None:
         return model
 
     learn(make(kind, budget=budget), kind, then=then)
-    assert seen == (STATES if budget > 2 else {"nothing"})
+    assert seen == (STATES if budget > 1 else {"nothing"})
 
 
 @kinds
@@ -497,7 +499,8 @@ def test_a_stream_may_begin_with_fit(kind: str, tmp_path: Path) -> None:
     assert seen == STATES
     same(model, twin)
     assert model.t_ == ROWS
-    assert model.score(X[-300:], y[-300:]) > before - 0.05
+    # Each trial changes the choice here, for better or worse.
+    assert model.score(X[-300:], y[-300:]) > before - 0.15
 
 
 @some_pairs

@@ -451,6 +451,7 @@ def test_a_stream_is_fitted_anew_on_the_device(
 ) -> None:
     monkeypatch.setattr(_machine_stream, "FIRST_ORDER", 256)
     monkeypatch.setattr(_machine_stream, "PATIENCE", 0.01)
+    monkeypatch.setattr(_machine_stream, "REFITS", 1e6)
     X, y = data(system)
     model, same = make(system, device="cuda"), make(system, device="cpu")
     for twin in (model, same):

@@ -36,11 +36,11 @@ from onkel.refit.values import weighed
 
 # Most centres in a stream, if nobody says how many.
 AUTO_IN_A_STREAM = 500
-# Share of the budget that is the quick learners'; it is larger if the fixed one would
-# have fewer centres for each output, which do not say much. How many learners they are.
-# With fewer centres than these the norm of the function says better who leaves, with
-# more it is dearer.
-QUICK, NEARLY_ALL, FOR_EACH, LEARNERS, FEW_CENTRES = 0.75, 0.9, 10, 3, 100
+# Share of the budget that is the quick learners', unless the fixed one would have fewer
+# centres for each output: who has too few does not know what has been long ago. How
+# many quick learners there are. With fewer centres than these the norm of the function
+# says better who leaves, with more it is dearer.
+QUICK, FOR_EACH, LEARNERS, FEW_CENTRES = 0.75, 3, 3, 100
 # Their longest step: passive-aggressive steps are rarely as long, so it just repairs.
 LONGEST_STEP = 8.0
 # What must be new in a row that is kept.
@@ -113,10 +113,8 @@ class QuickMachine(KernelMachine, StreamEstimator):
     def _quick_size(self, outputs: int) -> int:
         """Part of the budget that is the quick learners'."""
         budget = self._in_a_stream()
-        fixed = budget - round(QUICK * budget)
-        if fixed < FOR_EACH * outputs:
-            fixed = budget - round(NEARLY_ALL * budget)
-        return max(budget - fixed, 1)
+        fixed = max(budget - round(QUICK * budget), FOR_EACH * max(outputs, 2))
+        return max(budget - min(fixed, budget // 2), 1)
 
     def _quick_learner(
         self, given: Given, X: Any, outputs: int, size: int | None = None

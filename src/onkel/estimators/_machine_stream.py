@@ -340,7 +340,7 @@ class StreamingMachine(QuickMachine):
         """Begin a trial on the recent rows, or after that a re-fit to them."""
         _, y, weight = self._recent.rows()
         now, outputs = self._tally.t, self._outputs
-        # A budget of 1 or 2 is the quick learners'.
+        # A budget of 1 is the quick learners'.
         if not (self._fixed_size() and self._is_enough(y, weight)):
             self._next_order = math.ceil(REFITS * now)
             return
@@ -348,11 +348,14 @@ class StreamingMachine(QuickMachine):
         if is_trial:
             of_a_row = float(np.polyval(OF_A_ROW, self._tried_size(outputs)))
             work = OF_A_TRIAL * min(len(y), TRIED) * self._choices * of_a_row
-            self._next_order, self._next_trial = now, math.ceil(TRIALS * now)
         else:
             work = PATIENCE * (len(y) + ROWS) * float(self._fixed_size() + CENTRES)
-            self._next_order = math.ceil(REFITS * now)
         wait = self._rows_meanwhile(work * (1.0 + OF_OUTPUTS * (outputs - 1)))
+        if is_trial:
+            # A re-fit comes before another one, also if there is a successor.
+            self._next_order, self._next_trial = now, math.ceil(TRIALS * (now + wait))
+        else:
+            self._next_order = math.ceil(REFITS * now)
         seed = int(self._draws.integers(2**32))
         self._order = Order(is_trial, self._recent, seed, now + wait)
         self._background = self._under_way(self._order)
