@@ -373,7 +373,7 @@ def test_progressive_scores_are_those_of_rows_not_yet_seen(name: str) -> None:
         np.testing.assert_allclose(scores[row - 50], expected[0], atol=1e-5)
 
 
-def test_classes_may_come_late() -> None:
+def two_classes_after_two_others() -> tuple[Any, np.ndarray, np.ndarray]:
     X, y = some("KernelClassifier", ROWS, 4)
     model = make("KernelClassifier", **GIVEN)
     order = np.concatenate([np.flatnonzero(y < 2), np.flatnonzero(y >= 2)])
@@ -381,9 +381,22 @@ def test_classes_may_come_late() -> None:
         rows = order[start : start + 50]
         model.partial_fit(X[rows], y[rows])
         sensible(model, X)
+    return model, X, y
+
+
+@pytest.mark.xfail(
+    reason="weights of the mixture follow the last rows, and with them the memory that "
+    "forgets: of classes that have long been away, 20 centres name none",
+    strict=True,
+)
+def test_classes_of_long_ago_are_named_still() -> None:
+    model, X, _ = two_classes_after_two_others()
+    assert len(set(model.predict(X))) > 2
+
+
+def test_classes_may_come_late() -> None:
+    model, X, y = two_classes_after_two_others()
     assert model.classes_.tolist() == [0, 1, 2, 3]
-    # It follows a stream that has two classes only, and is back when there are four.
-    assert {2, 3} <= set(model.predict(X))
     model.partial_fit(X[:200], y[:200])
     assert set(model.predict(X)) == {0, 1, 2, 3}
 

@@ -483,7 +483,9 @@ def test_targets_that_hardly_differ_at_first_are_learnt_later(first: float) -> N
 
 
 @kinds
-def test_a_stream_may_begin_with_fit(kind: str, tmp_path: Path) -> None:
+def test_a_stream_may_begin_with_fit(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     y, seen = TARGETS[kind], set()
 
     def then(model: Any) -> Any:
@@ -499,8 +501,11 @@ def test_a_stream_may_begin_with_fit(kind: str, tmp_path: Path) -> None:
     assert seen == STATES
     same(model, twin)
     assert model.t_ == ROWS
-    # Each trial changes the choice here, for better or worse.
-    assert model.score(X[-300:], y[-300:]) > before - 0.15
+    # Where a trial changes the choice only for what is better.
+    monkeypatch.setattr(_machine_quick, "CLEAR", 0.05)
+    model = learn(make(kind).fit(X[:200], y[:200]), kind, parts)
+    # In a stream the fitted model has a quarter of the centres.
+    assert model.score(X[-300:], y[-300:]) > before - 0.1
 
 
 @some_pairs

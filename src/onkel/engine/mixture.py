@@ -13,12 +13,16 @@ weights with it; values are clipped where no target has been so far.
 Symbols: w is `weights`, A `precision`, lam `KEPT`, width `WIDTH`.
 
 These are Newton's steps, online (Hazan, Agarwal, Kale, 2007). Where a loss is at least
-its parabola l + g'd + 1/2 d'(S' H S)d, as squared errors are, and log losses with H
-over 1 + |S d|/2 for weights d apart, then for all weights u, whatever the rows,
+its parabola l + g'd + 1/2 d'(S' H S)d, as squared errors are, then for all weights u,
+whatever the rows, and all of weight 1,
 
     sum_t l_t(w_t) - sum_t l_t(u) <= |u - w_1|^2 / (2 width) + 1/2 sum_t g_t' A_t^-1 g_t
 
 since A forgets towards what it began with, and so never has more than has been added.
+Log losses of two classes are above it only with H over 1 + |S d|/2, so that what lacks
+is added on the right: 1/4 sum_t |S d_t| d_t'(S' H S)d_t at most, d_t = u - w_t. That is
+little where the weights are near u, and no guarantee where they are not.
+
 With p'p <= c H the last sum is at most c (log det A_T / det A_0 - E T log lam), for E
 models: logarithmic without forgetting, and with it a small loss a row, for which the
 weights follow where the best ones go. u may be any one of the models alone.

@@ -98,7 +98,7 @@ def _repair(
     weight: float,
     norm2: float,
 ) -> None:
-    """Find the step of the second learner, if the row's squared norm is that."""
+    """Find the step of the learner that repairs, if the row's squared norm is that."""
     first = regressed_outputs(plan, belief)
     belief.errors[first:] = 0.0
     if first == len(f) or not norm2 > 0.0:

@@ -139,7 +139,7 @@ class StreamingMachine(QuickMachine):
 
     @property
     def model_size_(self) -> int:
-        """Number of centres, in a stream of both learners."""
+        """Number of centres, in a stream of all learners."""
         return self._answer().size + sum(learner.size for learner in self._learners())
 
     @property
